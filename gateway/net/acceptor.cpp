@@ -69,7 +69,7 @@ const char* path_of(const Endpoint& address) noexcept {
 // bind() and listen() a socket looks like one whose process is gone, and another Stint would remove
 // it. The folder itself is locked, because a lock file would be left behind. Any process that may
 // read the folder can lock it, too, so the wait is bounded. Returns an empty descriptor if the
-// folder is not locked, or could not be: then no other process is kept away.
+// folder could not be locked; the caller then goes on without the lock.
 Descriptor lock_folder(const Endpoint& address) noexcept {
     char path[sizeof(sockaddr_un::sun_path)]{};
     std::memcpy(path, path_of(address), std::strlen(path_of(address)));

@@ -1,4 +1,5 @@
-// Listening sockets: one per worker on the same address, which no other process shares.
+// Listening sockets: one per worker, all on the same address. No other process can listen on that
+// address.
 #pragma once
 
 #include "base/descriptor.hpp"

@@ -34,7 +34,8 @@ void Deadlines::expire(SteadyTime now) {
             next.on_deadline();
         }
     }
-    // Forgets lengths that no deadline uses any more, such as those of a former configuration.
+    // Removes the lists that are empty once there are many, such as those of the lengths of a
+    // former configuration.
     constexpr std::size_t usual = 16;
     if (lanes_.size() > usual)
         std::erase_if(lanes_, [](const Lane& lane) { return lane.list->empty(); });

@@ -28,7 +28,8 @@ class Deadline : public boost::intrusive::list_base_hook<
 
   private:
     friend class Deadlines;
-    // Called once, already disarmed, from Deadlines::expire(). May arm the deadline again.
+    // Called by Deadlines::expire() when the deadline is due; it is disarmed by then. May arm the
+    // deadline again.
     virtual void on_deadline() noexcept = 0;
 
     SteadyTime at_{};
@@ -48,11 +49,11 @@ class DeadlineOf final : public Deadline {
 
 // One per worker, not thread-safe. Reads no clock: its owner calls expire() at least every 50 ms
 // while anything is armed, so a deadline is noticed at most that much late. A deadline that is
-// armed with the coarse clock may come one tick of that clock (4 ms) early.
+// armed with the coarse clock may come one tick of that clock early.
 class Deadlines {
   public:
-    // Arms the deadline (again) for now + length. O(distinct lengths), no allocation for a length
-    // seen before.
+    // Arms the deadline, or arms it again, for now + length. Takes O(distinct lengths). Allocates
+    // only for a length that has no list: a new one, or one whose list expire() has removed.
     void arm(Deadline& deadline, Duration length, SteadyTime now);
 
     // Calls on_deadline() of every deadline that is due, once each: a deadline that arms itself

@@ -13,8 +13,8 @@
 namespace stint::net {
 
 // A buffer type that selects the read operation at the end of this file. Asio's reactor tries each
-// read before it waits for one, a wasted system call if nothing can have come; and Asio 1.26 has no
-// read that waits first but with two system calls (async_wait() and its epoll_ctl).
+// read before it waits for input; if no input can have come, that system call is wasted. Asio 1.26
+// can also wait first and then read (async_wait()), but that costs two system calls.
 class DeferredReadBuffer {
   public:
     using value_type = asio::mutable_buffer;

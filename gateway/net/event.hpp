@@ -1,4 +1,4 @@
-// A one-shot meeting point between a callback and the one coroutine that waits for it.
+// Lets a callback resume the one coroutine that waits for it.
 #pragma once
 
 #include <boost/asio/async_result.hpp>
@@ -11,8 +11,8 @@
 
 namespace stint::net {
 
-// Not thread-safe: both sides run on the same worker. The owner of an Event signals it before it is
-// destroyed, otherwise the waiting coroutine would never end.
+// Not thread-safe: both sides run on the same worker. The owner of an Event signals it before the
+// Event is destroyed; otherwise the waiting coroutine is destroyed without being resumed.
 class Event {
   public:
     Event() = default;

@@ -28,8 +28,11 @@ class NameLookup {
     NameLookup(const NameLookup&) = delete;
     NameLookup& operator=(const NameLookup&) = delete;
 
+    // Starts a look-up, which calls done() when it ends. If no thread can be started, the answer is
+    // a failure.
     void begin(const std::string& name, Done done);
-    // From now on no look-up calls its function, but one that has been posted already.
+    // After this call no look-up calls its function, except one whose answer was posted to the
+    // event loop before.
     void stop();
 
     // True if a host is a name rather than an address.

@@ -1,5 +1,5 @@
-// One end of a connection: a socket, with or without TLS. Has the functions of io.hpp, with one
-// branch each.
+// One end of a connection: a socket, with or without TLS. The functions of io.hpp exist for it,
+// too; each of them branches once, on TLS.
 #pragma once
 
 #include "net/deferred_read.hpp"
@@ -32,7 +32,8 @@ class Stream {
     void begin_tls(tls::SslPtr ssl, std::span<const char> early = {}) {
         tls_ = std::make_unique<TlsSession>(socket_, std::move(ssl), early);
     }
-    // Drops the TLS session: the peer does not speak TLS, or a new connection follows.
+    // Destroys the TLS session, if there is one, for a peer that does not speak TLS or before a new
+    // connection.
     void forget_tls() noexcept { tls_.reset(); }
 
   private:
@@ -141,10 +142,10 @@ void read_some_then(Stream& stream, std::span<char> into, HandlerMemory& memory,
         asio::buffer(into.data(), into.size()), in_place(memory, std::move(done)));
 }
 
-// Knowledge about a stream's input before a read.
+// State of a stream's input as the caller of a read knows it.
 enum class Input : std::uint8_t {
     unknown,
-    none_yet, // see read_deferred_then()
+    none_yet, // no bytes and no end of the stream so far: see read_deferred_then()
 };
 
 inline auto read_some(

@@ -166,7 +166,7 @@ ErrorCode TlsSession::error_of(int result) noexcept {
     if (what == SSL_ERROR_ZERO_RETURN)
         return asio::error::eof;
     broken_ = true;
-    if (ended_) // even if an alert to the peer could not be sent
+    if (ended_) // the cut is reported, even if sending an alert has failed after it
         return asio::error::connection_reset;
     return {failure_ != 0 ? failure_ : EPROTO, boost::system::system_category()};
 }

@@ -49,7 +49,7 @@ class TlsSession {
     [[nodiscard]] SocketState probe() noexcept;
 
     // True if, after would_block from handshake() or read(), the caller has to wait until the
-    // socket is writable. After a write() that is always so.
+    // socket is writable. After a write() that left bytes, the caller always waits for that.
     [[nodiscard]] bool wants_to_write() const noexcept { return wants_to_write_; }
 
     // True if bytes, or the end of the stream, are here that no wait on the socket would report.
@@ -61,12 +61,14 @@ class TlsSession {
     // Makes send_close_notify() do nothing from now on.
     void never_send_close_notify() noexcept { end_said_ = true; }
 
-    // Returns room into which a waiting read puts the socket's next bytes. Afterwards take_in()
-    // takes their number, and end_intake() the end of the stream.
+    // Returns the memory into which a waiting read puts the socket's next bytes. After that read
+    // the caller passes the number of bytes to take_in(), or calls end_intake() at the end of the
+    // stream.
     [[nodiscard]] std::span<char> intake();
     void take_in(std::size_t size) noexcept;
     void end_intake() noexcept { ended_ = true; }
-    // Cancels a pending wait, even if its data is arriving now.
+    // Marks a pending wait as cancelled: it ends with operation_aborted even if the socket becomes
+    // ready at the same time, unless the read has a result. begin_wait() removes the mark.
     void cancel() noexcept { cancelled_ = true; }
     void begin_wait() noexcept { cancelled_ = false; }
     [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
@@ -86,14 +88,14 @@ class TlsSession {
     [[nodiscard]] ErrorCode error_of(int result) noexcept;
 
     Socket& socket_;
-    std::vector<char> intake_; // [intake_begin_, intake_end_) of it is OpenSSL's to read
+    std::vector<char> intake_; // OpenSSL has yet to read its bytes [intake_begin_, intake_end_)
     std::size_t intake_begin_ = 0;
     std::size_t intake_end_ = 0;
     int failure_ = 0;    // errno of the socket's last failure
     bool ended_ = false; // the socket's stream is at its end
     bool wants_to_write_ = false;
     bool cancelled_ = false;
-    bool end_said_ = false;
+    bool end_said_ = false; // close_notify was sent, or must not be sent
     bool broken_ = false;
     bool unwritable_ = false; // the socket has failed to send
     bool begun_ = false;      // the peer's first byte has come

@@ -18,7 +18,7 @@ using Endpoint = Protocol::endpoint;
 using Socket = asio::basic_stream_socket<Protocol, Executor>;
 using Acceptor = asio::basic_socket_acceptor<Protocol, Executor>;
 
-// A coroutine that stays on its worker's thread for life.
+// A coroutine that runs only on the thread of the event loop that it was started on.
 template <class T = void>
 using Task = asio::awaitable<T, Executor>;
 

@@ -32,7 +32,8 @@ struct AbortReply {
     std::string detail{}; // the reply's explanation, as for Request::fail()
 };
 
-// endpoint: text of the endpoint that the request was sent to. why: not AbortReason::no.
+// Returns the reply to a request that was aborted because of `why`, which is not AbortReason::no.
+// endpoint: text of the endpoint that the request was sent to.
 [[nodiscard]] AbortReply reply_of(AbortReason why, const std::string& endpoint);
 
 // Returns the abort reason for a deadline that has passed.

@@ -50,7 +50,7 @@ struct ActiveConfig {
         const bool known = index < terms.size() && terms[index].get() == limit.terms;
         return known ? (*heavy_hitters)[index].get() : nullptr;
     }
-    // Returns those of a limit with a key, by its index.
+    // Returns the heavy hitters of the limit with this index, which must have a key.
     [[nodiscard]] limits::HeavyHitters& heavy_hitters_of(std::uint32_t limit) const noexcept {
         return *(*heavy_hitters)[limit];
     }

@@ -24,7 +24,7 @@ namespace stint::proxy {
 
 // Handles one request, on one worker's thread. The client's connection owns it for the time of the
 // request. It orders the steps; its members carry them out. Destruction releases what it holds in
-// the reverse order of the members: first the stream to the upstream, then the place on the
+// the reverse order of the members: first the stream to the upstream, then the slot on the
 // endpoint, then the permit, last the configuration that all of these point into.
 class Exchange final : public server::RequestHandler,
                        private upstream::ResponseHandler,
@@ -35,8 +35,8 @@ class Exchange final : public server::RequestHandler,
     Exchange(Context& context, server::ClientStream& stream);
     ~Exchange() = default;
 
-    // Decides, and sends what can be sent at once: the request to the upstream, or a reply of the
-    // gateway's own.
+    // Decides on the request, and sends what can be sent at once: the request to the upstream, or a
+    // reply of the gateway's own.
     [[nodiscard]] Step on_request() override;
     // Answers a request that is malformed or late, and ends the connection.
     [[nodiscard]] Step on_bad_request(int status, std::string_view detail) override;

@@ -13,14 +13,15 @@ enum class Next : std::uint8_t {
     wait_queue,    // wait in the admission queue
     wait_shares,   // wait for larger shares of limits that gateways share
     wait_cooldown, // wait for the end of the upstream's cool-down
-    wait_endpoint  // wait for a place on an endpoint
+    wait_endpoint  // wait for a free slot on an endpoint
 };
 
 [[nodiscard]] constexpr bool waits(Next next) noexcept {
     return next >= Next::wait_queue;
 }
 
-// The result of a wait for the upstream's response.
+// The result of a wait for the upstream's response: more heads have to come, the request is to be
+// sent again, the request has failed, or the response's final head was sent to the client.
 enum class Answer : std::uint8_t { incomplete, retry, failed, ready };
 
 } // namespace stint::proxy

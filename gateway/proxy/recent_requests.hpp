@@ -25,7 +25,7 @@ class RecentRequests {
 
     class Key {
       public:
-        std::uint32_t limit = 0; // refusal slot
+        std::uint32_t limit = 0; // slot of the limit's refusals
         Hash128 hash;
 
         [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), size_}; }

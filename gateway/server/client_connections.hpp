@@ -1,5 +1,5 @@
-// Counts the open connections of each client over all workers, for max_connections_per_client.
-// Clients are known by the hash of their network alone.
+// Counts the open connections of each client over all workers, for max_connections_per_client. A
+// client is identified by the hash of its network only.
 #pragma once
 
 #include "base/hash.hpp"
@@ -48,7 +48,7 @@ class ClientConnections {
     // 1) already. Throws std::bad_alloc, and then counts nothing.
     [[nodiscard]] Slot enter(const Hash128& client, std::size_t most);
 
-    // Returns how many clients are counted now.
+    // Returns the number of clients that have connections.
     [[nodiscard]] std::size_t clients() const noexcept;
 
   private:

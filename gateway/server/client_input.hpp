@@ -18,15 +18,15 @@
 
 namespace stint::server {
 
-// While no request body is being read, one read is always pending: it brings the next request,
+// While no request body is being read, a read is pending as a rule: it brings the next request,
 // bytes that a client pipelines, or the client's close, at no cost beyond the read itself. A parked
 // input has given its buffer back and only waits until the socket is readable. Used on the thread
-// of its connection, which waits until reads() is false before it ends.
+// of its connection. The connection must not end before reads() is false.
 class ClientInput final : public Watched, public Sheddable {
   public:
-    // handler: the connection's handler, null between two requests; told when the client has gone.
-    // half_close_allowed: a client may close its sending side and still read the response. All
-    // references must outlive this object.
+    // handler: the connection's pointer to the handler of its request, null between two requests.
+    // Its on_client_gone() is called when the client has gone. half_close_allowed: a client may
+    // close its sending side and still read the response. All references must outlive this object.
     ClientInput(
         Loop& loop, net::Stream& io, const RequestHandlerPtr& handler, bool half_close_allowed)
         : loop_{loop}, io_{io}, handler_{handler}, half_close_allowed_{half_close_allowed} {}
@@ -35,7 +35,8 @@ class ClientInput final : public Watched, public Sheddable {
     // Returns the error, or the end of the stream, after which nothing more comes in. It is kept
     // because a socket reports its end only once: a second read would wait for ever.
     [[nodiscard]] const ErrorCode& error() const noexcept { return error_; }
-    // True if the client can still read a response, as far as its input tells.
+    // True if the client may still read a response: its input has not failed and, unless
+    // half_close_allowed, has not ended.
     [[nodiscard]] bool can_answer() const noexcept;
 
     // True while a read is pending, or a wait until the socket is readable.
@@ -61,12 +62,15 @@ class ClientInput final : public Watched, public Sheddable {
     // Keeps a read pending, for the next request or the client's close. Call it when the whole
     // request has been read.
     void watch() noexcept;
-    // Polls for the client's close with every tick. For times in which no read is pending.
+    // Polls for the client's close with every tick (ClientWatch). For times in which no read is
+    // pending.
     void watch_from_afar() noexcept;
     // Stops the polling of watch_from_afar(): a read is pending again, and reports the close.
     void watch_no_more() noexcept { Watched::unlink(); }
-    // Asks the kernel whether the client has gone, where no read has reported it yet. Called by
-    // Loop::clients, and when a wait ends, before its result is taken.
+    // Asks the kernel whether the client has gone, in case no read has reported it, and calls the
+    // handler's on_client_gone() if it has. After hand_over(), calls the handler's poll_tunnel()
+    // instead. Called by Loop::clients, and when a wait of the request ends, before the wait's
+    // result is used.
     void poll_peer_close();
 
     // Parks the input (gives its buffer back), unless bytes have come.

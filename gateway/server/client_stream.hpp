@@ -33,8 +33,8 @@ struct ConnectionInfo {
 // An upstream's response head, and what the gateway adds to it.
 struct ForwardedResponse {
     const ResponseHead& head;
-    std::string_view request_id{};          // X-Request-Id, unless the upstream sent one
-    std::string_view date{};                // arrival as IMF-fixdate; for a head without Date
+    std::string_view request_id{}; // X-Request-Id, unless the upstream sent one
+    std::string_view date{};       // time of arrival as IMF-fixdate; used if the head has no Date
     const http::Shaping* shaping = nullptr; // the configuration's field edits
     http::PolicyFields policies{};          // the gateway's own rate-limit fields
     bool trailers = false;                  // trailers may follow the body
@@ -89,14 +89,15 @@ class ClientStream {
     // Number of bytes of the body's payload that were read.
     [[nodiscard]] std::uint64_t bytes_in() const noexcept { return bytes_in_; }
     // Reads the bytes of the body that have arrived since the head was read, without waiting.
-    // Returns a view of `into`. It is empty if nothing has arrived, or if the body's length is
-    // unknown.
+    // Borrows a block for `into`, and returns a view of it. The view is empty if nothing has
+    // arrived, or if the body's length is unknown.
     [[nodiscard]] virtual std::string_view read_ahead(net::Block& into) = 0;
-    // Sends 100 (Continue) to a client that waits for it before it sends its body.
+    // Sends 100 (Continue) to a client that waits for it before it sends its body. Does nothing for
+    // other clients.
     [[nodiscard]] virtual Sent allow_body() = 0;
     // Frees the memory of the body's bytes that came with the head, once they are not needed again.
     virtual void drop_buffered_body() noexcept = 0;
-    // Reads the next piece of the body.
+    // Reads the next piece of the body into `into`.
     [[nodiscard]] virtual net::Task<BodyPiece> read_body(net::Block& into) = 0;
     // Notes that the upstream has taken so many bytes of the body. A protocol with flow control
     // then lets the client send as many more.
@@ -138,10 +139,10 @@ class ClientStream {
     // Watches for the client's close while the request waits for something else. Calls
     // RequestHandler::on_client_gone() then.
     virtual void watch() noexcept = 0;
-    // Same as watch(), but starts no read from the client's socket.
+    // Does the same as watch(), but starts no read from the client's socket.
     virtual void watch_unread() noexcept = 0;
     // Checks whether the client has gone, and calls RequestHandler::on_client_gone() if it has.
-    // Call it when a wait has ended, before its result is taken.
+    // Call it when a wait of the request has ended, before the wait's result is used.
     virtual void poll_peer_close() = 0;
     // Goes on with a request whose handler has returned Step::pending. This call may destroy the
     // handler, which therefore must not do anything afterwards.

@@ -68,7 +68,8 @@ bool refuse(Http1Connection& connection, int status, std::string_view detail) {
     return !net::write_now(connection.io(), gather);
 }
 
-// Refuses the connection with 429 and lets it linger, unless 90 % of max_connections are open.
+// Refuses a connection: closes it at once if its listener speaks TLS, else sends a 429. After the
+// 429 the connection lingers, unless 90 % of max_connections are open.
 Entry turn_away(Http1Connection& connection) {
     ++connection.loop().counters.rejected_per_client;
     if (connection.options().tls)

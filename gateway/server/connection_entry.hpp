@@ -17,7 +17,7 @@ enum class Entry : std::uint8_t {
 };
 
 // Receives the PROXY header that the listener expects, acquires a connection slot of the client and
-// runs the TLS handshake, all within head_timeout.
+// runs the TLS handshake, all within head_timeout. Returns Entry::served if requests may follow.
 [[nodiscard]] net::Task<Entry> enter(Http1Connection& connection);
 
 } // namespace stint::server

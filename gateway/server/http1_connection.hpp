@@ -20,7 +20,8 @@
 
 namespace stint::server {
 
-// An idle connection gives its buffer back after a second ("parked") and only waits.
+// An idle connection gives its buffer back after a second ("parked"), and then only waits until
+// bytes arrive.
 class Http1Connection final : public Listed, private net::Deadline {
   public:
     Http1Connection(
@@ -59,6 +60,7 @@ class Http1Connection final : public Listed, private net::Deadline {
     // Arms a deadline that ends the reading of a request body which is only discarded.
     void arm_discard(Duration length) { arm(Phase::discard, length); }
     void disarm_discard() noexcept { disarm(); }
+    // Goes on with the request in flight: see ClientStream::resume().
     void resume(Step next);
 
   private:

@@ -11,8 +11,8 @@
 
 namespace stint::server {
 
-// Kept bytes are sent before all later ones: each message starts with begin(), which holds the kept
-// copies. A send returns Sent::part if bytes are kept after it.
+// Kept bytes are sent before all later ones: each message is appended to the result of begin(),
+// which refers to the kept copies. A send returns Sent::part if bytes are kept after it.
 class Http1Output {
   public:
     [[nodiscard]] bool empty() const noexcept { return copied_.empty() && in_place_.empty(); }

@@ -90,8 +90,10 @@ Http1Stream::begin(std::size_t head_size, const ConnectionSettings& settings) {
 }
 
 Http1Stream::Result Http1Stream::end(const RequestEnd& end) noexcept {
-    // The framing of most responses shows a cut, so that a plain close suffices. A client that
-    // takes nothing is always reset, and over TLS, whose own bytes are not counted, every client.
+    // The framing of most responses shows the client that a response was cut short. Then a plain
+    // close suffices, and an earlier response that is on its way is not lost. A client that has not
+    // taken all bytes is always reset. So is every client over TLS: bytes_out_ does not count the
+    // bytes that TLS adds.
     const bool close_suffices =
         !framing_.until_close() && output_.empty() && http1_->io().tls() == nullptr;
     const bool reset =

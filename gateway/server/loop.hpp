@@ -82,11 +82,11 @@ struct Loop {
     // Closes the connection that has lingered for longest. Returns false if none lingers.
     bool shed_lingering() noexcept;
     // Closes up to `most` connections: lingering ones first, then parked ones, of each kind the
-    // oldest first. Returns how many.
+    // oldest first. Returns the number closed.
     std::size_t shed_connections(std::size_t most) noexcept;
 
-    // Ends connections without a request in flight soon, and the others after their response. over:
-    // ends all connections now. Called with every tick while draining.
+    // over = false: ends connections without a request in flight soon, and the others after their
+    // response; called with every tick while draining. over = true: ends all connections now.
     void drain_connections(bool over) noexcept;
     // Ends all connections now.
     void abort_connections() noexcept { drain_connections(true); }
@@ -106,7 +106,8 @@ struct Loop {
     observe::WorkerCounters& counters;
     bool draining = false; // no connection is kept alive any more
     // Number of connection slots taken on this worker, also by connections that are being handed to
-    // it. Other workers read this number, and take slots for connections that they have accepted.
+    // it. Other workers compare this number, and take a slot here for each connection that they
+    // hand over.
     std::atomic<std::size_t> worker_load{0};
 
     net::BufferPool body_blocks{body_block_size, blocks_kept};

@@ -36,7 +36,8 @@ struct ConnectionSettings {
     const routing::TrustedProxies* trusted =
         nullptr;                            // peers that may send PROXY headers; null: none
     net::BufferPool* head_blocks = nullptr; // Loop::head_blocks(max_head)
-    // Responses to pipelined requests go out together, where their handlers do not suspend.
+    // True: responses to pipelined requests are sent together, as long as their handlers do not
+    // wait.
     bool batches_responses = false;
     // The explanations of 431 and 414: literals.
     std::string_view head_too_large = "the request's head is larger than max_head";

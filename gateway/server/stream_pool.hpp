@@ -20,7 +20,7 @@ class StreamPool {
 
     StreamPool() { idle_.reserve(keep); }
 
-    // Throws if there is no memory for another one.
+    // Lends a stream to the connection. Throws if there is no memory for a new one.
     [[nodiscard]] Pointer take(Http1Connection& connection, const ConnectionInfo& info) {
         if (idle_.empty()) [[unlikely]]
             idle_.push_back(std::make_unique<Http1Stream>());

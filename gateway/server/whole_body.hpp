@@ -14,7 +14,8 @@
 
 namespace stint::server {
 
-// One request's. Lives on the thread of its connection, no longer than the handler that reads.
+// Serves one request. Used on the thread of its connection; must not outlive the handler that
+// reads.
 class WholeBody final : private net::Deadline {
   public:
     static constexpr std::size_t most = 64 * 1024; // bytes
@@ -23,9 +24,9 @@ class WholeBody final : private net::Deadline {
     // Both arguments outlive this.
     WholeBody(Loop& loop, ClientStream& stream) noexcept : loop_{loop}, stream_{stream} {}
 
-    // Reads the body behind what has come with the head, and sends the 100 Continue that the client
-    // waits for, all within `time`. Returns nothing if `into` is the body, else the refusal: 400,
-    // 408 or 413. After a refusal the position of the next request is not known. Call it once.
+    // Reads the rest of the body, all within `time`, and sets `into` to the whole body. Sends the
+    // 100 Continue first if the client waits for it. Returns nothing on success, else the refusal:
+    // 400, 408 or 413. After a refusal the position of the next request is not known. Call it once.
     [[nodiscard]] net::Task<std::optional<http::HeadError>> read(Duration time, std::string& into);
 
   private:

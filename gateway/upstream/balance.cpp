@@ -10,7 +10,8 @@ namespace {
 constexpr std::uint64_t whole = 1000;
 constexpr std::uint64_t least_share = whole / 10;
 
-// Every bit of the result depends on every bit of `value` (Stafford's thirteenth mix).
+// Returns `value` mixed: every bit of the result depends on every bit of `value` (Stafford's
+// thirteenth mix).
 constexpr std::uint64_t mixed(std::uint64_t value) noexcept {
     value = (value ^ (value >> 30U)) * 0xBF58476D1CE4E5B9U;
     value = (value ^ (value >> 27U)) * 0x94D049BB133111EBU;

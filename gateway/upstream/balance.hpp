@@ -1,5 +1,5 @@
-// Chooses a request's endpoint by the weights and loads of the endpoints and by the worker's own
-// turns. Uses no clock, no sockets and no shared state.
+// Chooses an endpoint for a request from the endpoints' weights and loads and from the balancer's
+// own state. Uses no clock, no sockets, and no state that workers share.
 #pragma once
 
 #include "base/time.hpp"
@@ -18,7 +18,7 @@ using EndpointMask = std::uint64_t;
 inline constexpr std::size_t most_endpoints = 64;
 inline constexpr std::size_t no_endpoint = most_endpoints;
 
-// An endpoint as one choice sees it.
+// The values of an endpoint that one choice compares.
 struct Candidate {
     // Weight in thousandths, slow_share() included; 0 means that the endpoint must not be chosen.
     std::uint64_t weight = 0;
@@ -27,12 +27,13 @@ struct Candidate {
 };
 
 // Returns a hash that is the same in every process and on every run, so that several gateways
-// agree: not for use where a client must not be able to choose collisions. FNV-1a, mixed once more.
+// choose the same endpoint. It does not resist a client that looks for collisions. FNV-1a, mixed
+// once more.
 [[nodiscard]] std::uint64_t stable_hash(std::string_view text) noexcept;
 
-// Returns the share of its weight, in thousandths, that an endpoint gets after it came back at
-// `back`: it grows linearly from a tenth to the whole within slow_start. back = SteadyTime{} means
-// that the endpoint was never away.
+// Returns the share of its weight, in thousandths, that an endpoint has at `now` after it came back
+// at `back`: a tenth at first, growing linearly to the whole within slow_start. back = SteadyTime{}
+// means that the endpoint was never away: the whole.
 [[nodiscard]] std::uint64_t
 slow_share(SteadyTime back, Duration slow_start, SteadyTime now) noexcept;
 

@@ -57,8 +57,8 @@ std::uint64_t Cluster::weight_of(const Member& member, SteadyTime now) const noe
                                 : whole);
 }
 
-// Another worker may take the last place between the choice and the charge: then chooses again
-// among the remaining endpoints.
+// Another worker may take the last free slot of the chosen endpoint before charge() does: then
+// chooses again among the remaining endpoints.
 Cluster::Choice
 Cluster::choose(SteadyTime now, std::uint64_t key, EndpointMask not_these) noexcept {
     const EndpointMask asked = willing(now) & ~not_these;

@@ -11,7 +11,7 @@ std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
     for (const routing::UpstreamSpec& upstream : *snapshot.upstreams) {
         std::vector<std::shared_ptr<Pool>> pools;
         for (const routing::EndpointSpec& spec : upstream.endpoints) {
-            // With TLS, each upstream has a pool of its own: the TLS settings for one endpoint may
+            // With TLS, two upstreams never share a pool for an endpoint: their TLS settings may
             // differ.
             const std::string name = spec.tls ? spec.text + ' ' + upstream.name : spec.text;
             Entry& entry = kept[name];

@@ -32,8 +32,8 @@ class Cluster {
         std::uint64_t seed = 0;
         std::uint32_t weight = 1;
         std::uint32_t max_requests = 0; // 0: any number
-        // Number of this worker's requests in flight, for a single endpoint without max_requests:
-        // no other worker needs that number. Kept over reloads.
+        // Number of this worker's requests in flight, used if the upstream has a single endpoint
+        // and that has no max_requests: other workers do not need the number. Kept over reloads.
         std::shared_ptr<std::uint32_t> own_in_flight{};
         std::shared_ptr<StreamSource> streams{}; // makes streams on the pool's connections
 
@@ -55,37 +55,42 @@ class Cluster {
 
     struct Choice {
         Member* member = nullptr; // nullptr: no member takes the request
-        InFlightToken charge{};   // holds a place on the member
-        bool full = false;        // no member, because those that are up have no free place
+        InFlightToken charge{};   // holds the request's slot on the member
+        bool full = false;        // members may take requests, but none of them has a free slot
     };
-    // Chooses a member and takes a place on it. key: for Balance::hash. not_these: already tried.
+    // Chooses a member and takes a slot on it (a request in flight, counted against max_requests).
+    // key: the key that Balance::hash hashes. not_these: members that must not be chosen, because
+    // the request has tried them already.
     [[nodiscard]] Choice
     choose(SteadyTime now, std::uint64_t key = 0, EndpointMask not_these = 0) noexcept;
-    // The fast path: returns the only member if it is up and unbounded, so that no other worker
-    // looks at its count. The caller charges own_in_flight. nullptr: call choose().
+    // The fast path of choose(). Returns the only member if it is up and has no max_requests; the
+    // caller then counts the request in Member::own_in_flight. Returns nullptr otherwise: call
+    // choose().
     [[nodiscard]] Member* the_only(SteadyTime now) noexcept {
         return only_ != nullptr && only_->state->up(now) ? only_ : nullptr;
     }
 
-    // Notes that the member has answered, or has failed. A failure may eject the member. why: the
-    // failure, for people.
+    // succeeded() notes that the member has answered, failed() that it has failed; a failure may
+    // eject the member. why: the failure, for people.
     static void succeeded(Member& member) noexcept { member.state->note_success(); }
     void failed(Member& member, std::string_view why, SteadyTime now) noexcept;
 
-    // True if requests may go to the member now, apart from its max_requests.
+    // True if requests may go to the member now. It need not have a free slot.
     [[nodiscard]] bool takes(const Member& member, SteadyTime now) const noexcept {
         return (willing(now) & member.bit()) != 0;
     }
     [[nodiscard]] RetryBudget& retry_budget() noexcept { return retry_budget_; }
 
-    // Returns the time until the first of the members that are out may take requests again; zero if
-    // that is not known.
+    // Returns the time until the first member may take requests again. Considers the ends of
+    // ejections and the next checks of unhealthy members, but no drained member. Zero if that time
+    // is not known.
     [[nodiscard]] Duration back_in(SteadyTime now) const noexcept;
 
     [[nodiscard]] bool by_hash() const noexcept {
         return balance_.how == routing::Balance::hash && members_.size() > 1;
     }
-    // Returns the number of requests in flight that only this worker counts.
+    // Returns the number of requests in flight that Member::own_in_flight counts; 0 if the cluster
+    // does not use it.
     [[nodiscard]] std::uint32_t own_in_flight() const noexcept {
         return only_ != nullptr ? *only_->own_in_flight : 0;
     }
@@ -110,24 +115,29 @@ class Cluster {
     RetryBudget retry_budget_;
 };
 
-// Returns an endpoint's addresses: its literal address, or the book's addresses of its host name.
+// Returns an endpoint's addresses: its literal address or Unix socket, or the book's addresses of
+// its host name. Empty if the book is null or lacks the name.
 [[nodiscard]] std::vector<net::Endpoint>
 addresses_of(const routing::EndpointSpec& spec, const AddressBook* book);
 
-// All connection pools of one worker, kept over reloads by the endpoint's text.
+// All connection pools of one worker. A pool is kept over reloads while an endpoint with its text
+// and TLS settings is configured.
 class Pools {
   public:
     explicit Pools(Http1Buffers& buffers) noexcept : buffers_{buffers} {}
 
-    // Returns the clusters of a snapshot, by index as in Snapshot::upstreams. Retires pools of
-    // endpoints that the snapshot no longer has: their requests in flight go on, and their
-    // connections are closed afterwards.
+    // Returns the clusters of a snapshot, with the same indices as Snapshot::upstreams. Retires the
+    // pools that the snapshot does not use: their requests in flight go on, and their connections
+    // are closed afterwards.
     [[nodiscard]] std::vector<Cluster> adopt(const routing::Snapshot& snapshot);
 
-    // Applies new addresses to the endpoints that are host names.
+    // Sets the addresses of all endpoints whose host is a name. The book also serves pools that
+    // adopt() makes later.
     void apply(std::shared_ptr<const AddressBook> book);
 
+    // Sweeps each pool: see Pool::sweep().
     void sweep(SteadyTime now, Duration idle) noexcept;
+    // Retires each pool: closes all idle connections, and keeps none from then on.
     void close_idle() noexcept;
     // Closes up to `most` idle connections, the longest idle of each pool first. Returns the number
     // closed.

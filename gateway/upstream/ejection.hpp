@@ -12,7 +12,7 @@ namespace stint::upstream {
 // An endpoint's last ejection.
 struct Ejection {
     SteadyTime until{};
-    std::uint32_t doublings = 0; // doublings of rules.first for an ejection right after this one
+    std::uint32_t doublings = 0; // times to double rules.first for an ejection right after this one
 };
 
 // Returns the ejection that begins now: rules.first the first time, twice as long each time after

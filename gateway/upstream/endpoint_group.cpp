@@ -10,7 +10,8 @@ EndpointStatePtr EndpointGroup::endpoint(const std::string& text) {
     return known_.obtain(text, [&] { return std::make_shared<EndpointState>(text); });
 }
 
-// Holds the lock, so that two workers cannot each eject the last endpoint that may go.
+// Counts and ejects under the lock: otherwise two workers could each eject the last endpoint that
+// may_eject() allows.
 bool EndpointGroup::eject(
     EndpointState& failing,
     std::span<const EndpointStatePtr> all,

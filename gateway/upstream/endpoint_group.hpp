@@ -14,21 +14,22 @@
 
 namespace stint::upstream {
 
-// One for each upstream, by name, over reloads. Threads: any.
+// One for each upstream's name; reloads keep it. Threads: any.
 class EndpointGroup {
   public:
     // Returns the endpoint's state: the existing one if it is still in use, else a new one.
     [[nodiscard]] EndpointStatePtr endpoint(const std::string& text);
 
-    // Ejects `failing`, one of `all`, for a while, unless too many of them are out. Returns false
-    // if it was not ejected, or was out already.
+    // Ejects `failing`, one of `all`, until the time of next_ejection(). Returns false, and changes
+    // nothing, if it is ejected already or if may_eject() forbids it, because too many of the
+    // others are out.
     bool eject(
         EndpointState& failing,
         std::span<const EndpointStatePtr> all,
         const routing::EjectionRules& rules,
         SteadyTime now);
 
-    // The queue of requests that wait for a place on one of the endpoints.
+    // The queue of requests that wait for a free slot on one of the endpoints.
     [[nodiscard]] EndpointQueue& queue() noexcept { return queue_; }
 
   private:

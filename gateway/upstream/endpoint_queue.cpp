@@ -19,7 +19,7 @@ void EndpointQueue::leave(EndpointWaiter& waiter) noexcept {
     line_.erase(line_.iterator_to(waiter));
     --waiting_;
     if (was_first && !line_.empty())
-        line_.front().call(); // more than one place may be free
+        line_.front().call(); // another slot may be free
 }
 
 bool EndpointQueue::is_first(const EndpointWaiter& waiter) const noexcept {

@@ -8,11 +8,13 @@ void EndpointState::come_back(std::uint32_t bit, SteadyTime now) noexcept {
     if ((out_.load(relaxed) & bit) == 0)
         return;
     failures_in_a_row_.store(0, relaxed);
-    set_back_since(now); // before out_: a worker that sees the endpoint up also sees its slow start
+    set_back_since(
+        now); // before out_: a worker must not see the endpoint up without its slow start
     out_.fetch_and(~bit, std::memory_order_release);
 }
 
-// Keeps the latest instant: the endpoint is back when its last absence ends.
+// Sets back_since_ to `at`, unless it is later already: of several absences, the one that ends last
+// counts.
 void EndpointState::set_back_since(SteadyTime at) noexcept {
     std::int64_t known = back_since_.load(relaxed);
     while (known < ticks(at) && !back_since_.compare_exchange_weak(known, ticks(at), relaxed)) {

@@ -15,9 +15,9 @@
 
 namespace stint::upstream {
 
-// One for each (upstream, endpoint). Threads: any. Requests read only relaxed atomics that change
-// when an endpoint goes or comes back, so their cache line stays in every cache; the requests in
-// flight, which do change, have a line of their own.
+// One for each (upstream, endpoint). Threads: any. The atomics that each request reads change only
+// with failures, checks, and the endpoint's availability, so their cache line stays in every core's
+// cache. in_flight_ changes with each request, and has a cache line of its own.
 class EndpointState {
   public:
     explicit EndpointState(std::string text) : text_{std::move(text)} {}
@@ -35,10 +35,12 @@ class EndpointState {
         return (out_.load(relaxed) & unhealthy_bit) == 0;
     }
     [[nodiscard]] SteadyTime ejected_until() const noexcept { return instant(ejected_until_); }
-    // Returns the end of the endpoint's last absence, which may be in the future; SteadyTime{} if
-    // it has never been absent.
+    // Returns the time at which the endpoint last came back, from which its slow start counts: the
+    // latest of all calls of enable() and set_healthy() that changed something, and of the ends of
+    // ejections. A pending ejection's end is in the future. An endpoint that is drained or
+    // unhealthy keeps its earlier value. SteadyTime{} if it has none.
     [[nodiscard]] SteadyTime back_since() const noexcept { return instant(back_since_); }
-    // Returns the time of the next active check; SteadyTime{} unless it has active checks.
+    // Returns the time of the next active check; SteadyTime{} if the endpoint has no active checks.
     [[nodiscard]] SteadyTime next_check() const noexcept { return instant(next_check_); }
 
     // --- changes of availability: by an operator, the active checks, EndpointGroup ---
@@ -51,7 +53,7 @@ class EndpointState {
     [[nodiscard]] const Ejection& last_ejection() const noexcept { return last_ejection_; }
 
     // --- outcomes of requests ---
-    // Notes an answer, which ends a row of failures.
+    // Notes a success: failures_in_a_row() becomes 0.
     void note_success() noexcept {
         if (failures_in_a_row_.load(relaxed) != 0) [[unlikely]]
             failures_in_a_row_.store(0, relaxed);
@@ -69,7 +71,7 @@ class EndpointState {
     struct Check {
         SteadyTime at{}; // SteadyTime{}: there has been none
         bool passed = false;
-        std::string found; // "200", or why it failed
+        std::string found; // the response's status, or why there was none
     };
     void note_check(Check check) noexcept;
     void set_next_check(SteadyTime at) noexcept { next_check_.store(ticks(at), relaxed); }
@@ -81,12 +83,14 @@ class EndpointState {
         return checks_failed_.load(relaxed);
     }
 
-    // --- requests in flight, where they are counted (see Cluster) ---
+    // --- requests in flight; none are counted here if Cluster::Member::own_in_flight counts them
+    // ---
     [[nodiscard]] std::uint32_t in_flight() const noexcept { return in_flight_.load(relaxed); }
     // Adds one request. Returns false if `most` are in flight already. most = 0 means no limit.
     [[nodiscard]] bool charge(std::uint32_t most) noexcept;
-    // Removes one request. A thread that sees the freed place also sees all earlier writes of this
-    // thread.
+    // Removes one request. Of a thread that frees a slot and a waiter that joins the queue
+    // meanwhile, at least one sees the other's change: charge() and EndpointQueue::awaited() are
+    // sequentially consistent, too.
     void discharge() noexcept { in_flight_.fetch_sub(1, std::memory_order_seq_cst); }
 
   private:

@@ -111,7 +111,7 @@ net::Task<HealthCheck::Result> HealthCheck::talk(Lease& lease) {
     co_return result;
 }
 
-// Reads the status. Only the final head counts; what follows it is not read.
+// Reads the response's heads up to the final one, and checks its status. Does not read the body.
 net::Task<HealthCheck::Result> HealthCheck::read_status(Lease& lease) {
     http::HeadParser parser{most_head};
     std::string received(most_head, '\0');

@@ -22,9 +22,10 @@ namespace stint::upstream {
 struct HealthSpec {
     std::string path;
     std::string host;                  // value of Host, as in proxied requests
-    std::string proxy_protocol_header; // sent first: a PROXY header without a client
+    std::string proxy_protocol_header; // sent before the request: a PROXY protocol header that
+                                       // names no client; may be empty
     Duration interval{};
-    Duration timeout{}; // for a whole check
+    Duration timeout{}; // limit for a whole check, connecting included
     HealthRules rules;
     struct Statuses {
         int first = 200;
@@ -37,8 +38,9 @@ struct HealthSpec {
     friend bool operator==(const HealthSpec&, const HealthSpec&) = default;
 };
 
-// Runs on the control thread, held by a shared_ptr: a pending check outlives stop() by a turn of
-// the event loop. The checks start from the endpoint's current health; a new endpoint is healthy.
+// Used on the control thread. Must be held by a shared_ptr: a check that is pending at stop() ends
+// in a later turn of the event loop. The checks start from the endpoint's current health; a new
+// endpoint is healthy.
 class HealthCheck : public std::enable_shared_from_this<HealthCheck> {
   public:
     // owner: the upstream's name, for the log.

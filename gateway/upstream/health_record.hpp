@@ -40,8 +40,8 @@ class HealthRecord {
     std::uint32_t against_ = 0; // results in a row that contradict healthy_
 };
 
-// Returns the start of the next check after one with this start and end: checks start an interval
-// apart, and never overlap.
+// Returns the start of the check after one that began and ended at these times: an interval after
+// `began`, but not before `ended`, so that checks never overlap.
 [[nodiscard]] constexpr SteadyTime
 next_check_at(SteadyTime began, SteadyTime ended, Duration interval) noexcept {
     return std::max(began + interval, ended);

@@ -16,24 +16,24 @@ namespace stint::upstream {
 // calls note_sent().
 class Http1RequestWriter {
   public:
-    // Begins a request: writes its head, into `scratch`, and the first piece of the body. If a part
-    // of them is not sent at once, note_sent() copies that part.
+    // Begins a request: writes its head into `scratch`, and adds the first piece of the body. If a
+    // part of either is not sent at once, note_sent() copies that part; neither is read later.
     void
     begin(const ForwardedRequest& request, const RequestPiece& piece, http::HeadBuffer& scratch);
-    // Writes a further piece, once the last one was sent. The piece must stay in place until it is
-    // sent, too.
+    // Adds a further piece. Requires: !has_unsent(). The piece must stay in place until all of it
+    // is sent.
     void add(const RequestPiece& piece);
 
     [[nodiscard]] net::Gather& unsent() noexcept { return unsent_; }
     [[nodiscard]] bool has_unsent() const noexcept { return !unsent_.empty(); }
-    // Notes how much of unsent() was taken.
+    // Updates begun() and done() after the caller has removed the bytes that it sent from unsent().
     void note_sent();
 
-    // True if the connection has taken a byte.
+    // True if the connection has taken at least one byte of the request.
     [[nodiscard]] bool begun() const noexcept { return begun_; }
     // True if the connection has taken the whole request: the last piece and, with a
-    // Content-Length, as many bytes. After fewer bytes the upstream would take the next request for
-    // the rest of this body.
+    // Content-Length, that many bytes. If there were fewer, the connection must not be reused: the
+    // upstream would take the next request for the rest of this body.
     [[nodiscard]] bool done() const noexcept { return done_; }
 
   private:
@@ -42,7 +42,8 @@ class Http1RequestWriter {
     net::Gather unsent_;     // refers to the caller's piece, or to copy_
     std::size_t before_ = 0; // bytes of unsent_ before the last send
     std::string copy_;
-    bool is_first_ = false; // the current piece is that of begin()
+    bool is_first_ =
+        false; // the current piece is that of begin(), so its unsent part must be copied
     bool chunked_ = false;
     std::uint64_t length_left_ = 0; // bytes of the Content-Length that no piece has brought
     bool last_ = false;             // the current piece is the body's last

@@ -82,7 +82,7 @@ class Http1UpstreamStream final : public UpstreamStream {
 
     Http1Buffers& buffers_;
     Lease lease_;
-    net::Input input_; // knowledge about the input, valid until the loop's next turn
+    net::Input input_; // state of the unread input, valid until the event loop's next turn
 
     std::string_view method_; // method of the request
     bool keeps_trailers_ = false;
@@ -92,9 +92,9 @@ class Http1UpstreamStream final : public UpstreamStream {
     std::size_t max_head_ = 0;
     net::HandlerMemory read_memory_;
     net::Block block_;
-    std::size_t filled_ = 0; // bytes in block_, until the body is read
+    std::size_t filled_ = 0; // bytes received in block_; has no meaning once the body is read
     std::size_t scanned_ = 0;
-    std::size_t head_size_ = 0; // block_ begins with head_'s bytes
+    std::size_t head_size_ = 0; // bytes of head_ at the start of block_; 0 if there is no head
     bool interims_ = false;     // an interim response has come
     ResponseHead head_;
     std::string fault_;

@@ -1,4 +1,4 @@
-// A request's place on an endpoint.
+// A request's slot on an endpoint: it counts as one request in flight.
 #pragma once
 
 #include "upstream/endpoint_queue.hpp"
@@ -9,15 +9,17 @@
 
 namespace stint::upstream {
 
-// Releases the place on destruction. Move-only; the endpoint's cluster must outlive it.
+// Frees the slot on destruction. Move-only; the endpoint's cluster must outlive it.
 class InFlightToken {
   public:
     InFlightToken() = default;
-    // Takes over a place that EndpointState::charge() has given. queue: notified when it is free;
-    // nullptr: no queue.
+    // Owns a slot that the caller has taken by EndpointState::charge(), and frees it by
+    // discharge(). queue: the queue whose first waiter is called when the slot is free; nullptr if
+    // there is none.
     InFlightToken(EndpointState& charged, EndpointQueue* queue) noexcept
         : state_{&charged}, queue_{queue} {}
-    // Takes a place that only this worker counts, in `own`.
+    // Takes a slot by adding 1 to `own`, a number that only this worker reads, and frees it by
+    // subtracting 1. No queue waits for such a slot.
     explicit InFlightToken(std::uint32_t& own) noexcept : own_{&own} { ++own; }
     InFlightToken(InFlightToken&& other) noexcept
         : own_{std::exchange(other.own_, nullptr)}, state_{std::exchange(other.state_, nullptr)},

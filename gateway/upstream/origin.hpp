@@ -1,5 +1,4 @@
-// Origins, which requests are sent to: upstreams of the configuration, or upstreams made at run
-// time.
+// Origins: the upstreams that requests are sent to, from the configuration or made at run time.
 #pragma once
 
 #include "base/time.hpp"
@@ -81,8 +80,8 @@ class Origins {
 // Origins that are made at run time and expire. One for each worker; not thread-safe.
 class DynamicOrigins {
   public:
-    // idle_for: an origin that no request has used for so long is dropped with its connections.
-    // most: origins at a time.
+    // idle_for: an origin that no request has used for this time is dropped with its connections.
+    // most: number of origins that may exist at a time.
     DynamicOrigins(Http1Buffers& buffers, Duration idle_for, std::size_t most) noexcept
         : buffers_{buffers}, idle_for_{idle_for}, most_{most} {}
 

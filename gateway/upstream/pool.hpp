@@ -27,7 +27,7 @@ struct Connection {
 
     net::Stream stream;
     SteadyTime idle_since{};
-    Race* race = nullptr; // set while the connection races several addresses
+    Race* race = nullptr; // set while several addresses are tried at once
 };
 
 // One exchange's own upstream connection. Destroying it closes the connection; only keep() returns
@@ -92,21 +92,23 @@ class Pool {
     [[nodiscard]] const std::shared_ptr<const tls::Client>& tls() const noexcept { return tls_; }
     [[nodiscard]] const std::string& server_name() const noexcept { return server_name_; }
 
-    // Returns the idle connection used last, if its peer has neither closed it nor spoken out of
-    // turn (its bytes would be taken for the next answer); an empty lease when there is none.
+    // Returns a lease on the idle connection used last. Closes connections that their peer has
+    // closed, or sent bytes on, and takes the next one: those bytes would be taken for the next
+    // response. Returns an empty lease if no connection is left.
     [[nodiscard]] Lease take_idle() noexcept;
 
     // Returns a lease on a connection that is still to be made.
     [[nodiscard]] Lease make_new(const net::Executor& executor);
 
-    // Closes connections that have been idle for longer than `idle`, or closed by their peer.
+    // Closes connections that have been idle for at least `idle`, and those that their peer has
+    // closed or sent bytes on.
     void sweep(SteadyTime now, Duration idle) noexcept;
 
     // Closes the connection that has been idle for longest. Returns false if there is none.
     bool close_oldest() noexcept;
 
-    // Closes the idle connections, and keeps none from now on: the endpoint has left the
-    // configuration.
+    // Closes the idle connections, and keeps none from then on, for an endpoint that gets no more
+    // requests.
     void retire() noexcept;
 
     [[nodiscard]] std::size_t idle() const noexcept { return idle_.size(); }

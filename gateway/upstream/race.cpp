@@ -66,7 +66,7 @@ void Race::await_head_start() {
     if (attempts_.size() == addresses_.size())
         return;
     ++pending_;
-    timer_.expires_after(head_start); // ends the wait for the previous attempt
+    timer_.expires_after(head_start); // also cancels the wait that began with the previous attempt
     timer_.async_wait([this](const ErrorCode& error) {
         if (!error && !over_)
             begin_next();

@@ -16,10 +16,11 @@
 
 namespace stint::upstream {
 
-// Returns the addresses with their families in turn, beginning with the first one's (section 4).
+// Returns the addresses reordered so that the address families (IPv4, IPv6) alternate, beginning
+// with the family of the first address (section 4).
 [[nodiscard]] std::vector<net::Endpoint> interleave(std::vector<net::Endpoint> addresses);
 
-// Not thread-safe. Must live until run() has ended.
+// Not thread-safe. Must not be destroyed before run() has ended.
 class Race {
   public:
     // Time for which an address may be silent before the next one is tried beside it (section 5).
@@ -31,11 +32,14 @@ class Race {
     // Runs until one address is connected, all have failed (returns the last error), or give_up()
     // is called (returns operation_aborted). No operation is pending afterwards.
     [[nodiscard]] net::Task<ErrorCode> run();
+    // Returns the connected socket. Call once, after run() has succeeded.
     [[nodiscard]] net::Socket take_winner() { return std::move(attempts_[*winner_]); }
 
+    // Closes all sockets, and lets run() end.
     void give_up() noexcept;
 
-    // Publishes the race in `place`, for a caller of give_up(), as long as this object lives.
+    // Keeps a pointer to the race in `place` while this object lives, so that give_up() can be
+    // called.
     class Known {
       public:
         Known(Race*& place, Race& race) : place_{place} { place_ = &race; }

@@ -28,8 +28,8 @@ class Resolver {
     using OnBook = std::function<void(std::shared_ptr<const AddressBook>)>;
     using OnFailure = std::function<void(const std::string& name, const std::string& reason)>;
 
-    // on_book: called with the whole book whenever an answer differs from the last one.
-    // on_failure: a name that could not be resolved; its last good answer is kept.
+    // on_book: called with the whole book whenever an answer differs from the last one. on_failure:
+    // called when a name could not be resolved; the name keeps the addresses it had.
     Resolver(net::asio::io_context& context, OnBook on_book, OnFailure on_failure);
     ~Resolver();
     Resolver(const Resolver&) = delete;
@@ -38,8 +38,9 @@ class Resolver {
     // Maps a host name to the interval of its look-ups.
     using Names = std::map<std::string, Duration>;
 
-    // Replaces the names to resolve, and looks new names up at once. on_ready, if given, is called
-    // when every new name has been tried once.
+    // Replaces the names to resolve, and looks up at once those that have no addresses yet.
+    // on_ready, if given, is called when these look-ups have ended, or within watch() if there are
+    // none. It does not wait for a look-up that was pending before.
     void watch(const Names& names, std::function<void()> on_ready = {});
 
     void stop();

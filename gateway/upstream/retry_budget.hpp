@@ -22,7 +22,8 @@ class RetryBudget {
 
     void note_retry(SteadyTime now) noexcept { ++second_of(now).retries; }
 
-    // True if another retry keeps retries within `percent` of the requests.
+    // True if one more retry is within `percent` of the requests, or is among the first `always`
+    // retries of this second.
     [[nodiscard]] bool allows(SteadyTime now, unsigned percent) const noexcept;
 
   private:

@@ -28,7 +28,7 @@ struct ForwardedRequest {
 // A piece of a request's body.
 struct RequestPiece {
     std::string_view payload{};
-    std::string_view ahead{}; // further payload, if the body's length is known
+    std::string_view ahead{}; // more payload, after `payload`; only if the body's length is known
     bool last = false;
     // With the last piece: trailer fields as BodyDecoder::trailer() returns them, and the options
     // of the request's Connection fields.
@@ -64,7 +64,8 @@ struct BodyRead {
 // Is notified when bytes of a response have come.
 class ResponseHandler {
   public:
-    // Called once after receive_then(), never within it. This call may destroy the stream.
+    // Called once for each receive_then(), never within it. error: why no bytes came, if set. This
+    // call may destroy the stream.
     virtual void on_response(const ErrorCode& error) = 0;
 
   protected:
@@ -81,16 +82,16 @@ class UpstreamStream {
     UpstreamStream& operator=(const UpstreamStream&) = delete;
 
     // --- the connection ---
-    // True if it has carried a request before: its peer may have closed it meanwhile.
+    // True if the connection has carried a request before: its peer may have closed it meanwhile.
     [[nodiscard]] bool reused() const noexcept { return reused_; }
     // Connects a stream that is not reused. first: bytes sent before all others, TLS included; they
     // must stay in place until the connect has ended.
     [[nodiscard]] virtual net::Task<Connected> connect(std::string_view first) = 0;
-    // Ends all waits with an error, with a later turn of the event loop. Nothing is sent or
-    // received any more.
+    // Ends all waits with an error, in a later turn of the event loop. After it, nothing is sent or
+    // received.
     virtual void abort() noexcept = 0;
-    // Lets the connection carry another request, if all of this one was sent and its response was
-    // read to its end.
+    // Gives the connection back for another request if all of this one was sent and its response
+    // was read to its end; otherwise closes it.
     virtual void keep(SteadyTime now) noexcept = 0;
 
     // --- the request ---
@@ -103,7 +104,7 @@ class UpstreamStream {
     [[nodiscard]] virtual ErrorCode send_body(const RequestPiece& piece) = 0;
     // True if bytes wait to be sent.
     [[nodiscard]] virtual bool has_unsent() const noexcept = 0;
-    // Waits until the upstream takes more, and sends once.
+    // Waits until the connection takes more bytes, and sends once.
     [[nodiscard]] virtual net::Task<ErrorCode> flush() = 0;
     // True if the upstream may have got a byte of the request.
     [[nodiscard]] virtual bool request_begun() const noexcept = 0;
@@ -111,8 +112,8 @@ class UpstreamStream {
     [[nodiscard]] virtual bool request_done() const noexcept = 0;
 
     // --- the response's heads ---
-    // Waits until more of the response has come, and then calls the handler, or for receive()
-    // resumes the caller.
+    // receive_then() and receive() wait until more of the response has come. receive_then() calls
+    // the handler then; receive() resumes the caller.
     virtual void receive_then(ResponseHandler& handler) = 0;
     [[nodiscard]] virtual net::Task<ErrorCode> receive() = 0;
     enum class Head : std::uint8_t {
@@ -140,15 +141,16 @@ class UpstreamStream {
 
     // --- raw bytes ---
     // Returns the connection if its next raw_left() bytes are payload without framing; null if the
-    // protocol or TLS frames them. A caller that reads them itself first calls pass_raw(0), which
-    // frees the stream's buffer, and then pass_raw() after each read.
+    // protocol or TLS frames the payload. A caller that reads those bytes from the connection first
+    // calls pass_raw(0), which frees the stream's buffer, and after each read calls pass_raw() with
+    // the bytes read.
     [[nodiscard]] virtual net::Stream* raw_body() noexcept = 0;
     [[nodiscard]] virtual std::uint64_t raw_left() const noexcept = 0;
     virtual void pass_raw(std::uint64_t bytes) noexcept = 0;
-    // Notes that the connection's bytes have ended. Returns false if the body is not complete.
+    // Notes that the connection has reached its end. Returns false if the body is not complete.
     [[nodiscard]] virtual bool end_raw() noexcept = 0;
-    // Hands the connection over, after a 101. early: a block that begins with the `size` bytes that
-    // came already.
+    // Hands the connection over, after a 101. Sets `early` to a block that begins with the `size`
+    // bytes that came after the 101's head.
     [[nodiscard]] virtual net::Stream& take_over(net::Block& early, std::size_t& size) = 0;
 
     // Destroys a stream.

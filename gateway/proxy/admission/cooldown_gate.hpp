@@ -30,7 +30,7 @@ class CooldownGate {
     // ask().
     [[nodiscard]] Next enqueue(SteadyTime now);
     // Asks for permission to send a retry, without waiting. Returns nothing if the retry may not be
-    // sent now.
+    // sent now, and an empty pass if the request has no cool-down.
     [[nodiscard]] std::optional<limits::Cooldown::Pass> ask_again(SteadyTime now);
     // Replaces the current permission by that of ask_again().
     void adopt(limits::Cooldown::Pass pass) noexcept {
@@ -49,7 +49,8 @@ class CooldownGate {
             wait_->give_up();
     }
 
-    // Notes the pause or the quota that the upstream's response tells. at: the time of its arrival.
+    // Notes the pause that the upstream's response asks for (429 or 503) and the quota in its
+    // rate-limit fields. at: the time of the response's arrival.
     void heed(const ResponseHead& head, SteadyTime at);
     // Gives the permission back to the cool-down.
     void release() noexcept { pass_ = {}; }

@@ -1,4 +1,5 @@
-// One request's wait for larger shares, in its coroutine.
+// One request's wait, in its coroutine, for larger shares: the parts of shared limits that this
+// gateway may use without asking their stores.
 #pragma once
 
 #include "admission/callbacks.hpp"

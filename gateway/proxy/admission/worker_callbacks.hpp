@@ -23,7 +23,8 @@ namespace stint::proxy {
     Hash128 key,
     Duration retry_after);
 
-// Counts what the limits that are not enforced would have refused. decision: allowed.
+// Counts what the limits that are not enforced would have refused. decision: one that admits the
+// request.
 void note_dry_run(
     Context& context,
     const ActiveConfig& config,

@@ -1,4 +1,5 @@
-// The requests of one worker that wait for larger shares, and how they are told of the answers.
+// Resumes the requests of one worker that wait for larger shares of limits, when the stores have
+// answered.
 #pragma once
 
 #include "limits/shared/share_requests.hpp"
@@ -21,7 +22,7 @@ class WorkerShares final : public limits::ShareRequests {
         try {
             net::asio::post(executor_, [this] { deliver(); });
         } catch (const std::exception&) {
-            // Out of memory: the next tick tells the requests.
+            // Out of memory: the next tick delivers the answers.
         }
     }
 

@@ -36,8 +36,8 @@ void BodyPump::begin(upstream::UpstreamStream& to) {
     }
 }
 
-// Begins to read the body as it is sent, after which the request cannot be sent again. Returns
-// false if the client has gone.
+// Lets the client send its body, which from then on is read and sent on as it comes: the request
+// cannot be sent again. Returns false if the client has gone.
 bool BodyPump::begin_body() {
     if (request_.stream().allow_body() == server::Sent::gone) {
         request_.abort(AbortReason::client_gone);

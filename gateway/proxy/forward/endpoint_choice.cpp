@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Interval at which queued requests look for a place: a freed place calls them, a recovered
-// endpoint does not.
+// Interval at which a queued request tries again to get a slot: a freed slot wakes it, but an
+// endpoint that is up again does not.
 constexpr Duration ask_again_after = 100ms;
 
 // True for statuses that count as failures of an endpoint. Others, 429 above all, are proper
@@ -108,7 +108,7 @@ void EndpointChoice::failed(std::string_view why) {
         cluster().failed(*member_, why, net::read_steady_clock());
 }
 
-// Queues the request until an endpoint has a place, for max_wait at most.
+// Queues the request until an endpoint has a free slot, for max_wait at most.
 Next EndpointChoice::join_queue(SteadyTime now) {
     const routing::BalanceSpec& balance = cluster().balance();
     wait_ = std::make_unique<EndpointWait>(
@@ -143,8 +143,8 @@ net::Task<Next> EndpointChoice::wait() {
     co_return next;
 }
 
-// Fails the request. Retry-After tells when an endpoint may be up again. It is 1 s if that is not
-// known, as when all endpoints are full.
+// Fails the request with 503. Its Retry-After is the time until an endpoint may be up again, or 1 s
+// if that is not known, as when all endpoints are full.
 Next EndpointChoice::refuse(Taken why, SteadyTime now) {
     const Duration known = why == Taken::none ? cluster().back_in(now) : Duration::zero();
     request_.fail(

@@ -16,7 +16,7 @@
 
 namespace stint::proxy {
 
-// One for each request. Holds the request's place on the endpoint until the end.
+// One for each request. Holds the request's slot on the endpoint until the end.
 class EndpointChoice {
   public:
     explicit EndpointChoice(Request& request) noexcept : request_{request} {}
@@ -33,24 +33,24 @@ class EndpointChoice {
     }
 
     // --- the choice ---
-    // Takes a place on an endpoint, unless the request has one. Returns forward, reply, or
+    // Takes a slot on an endpoint, unless the request has one. Returns forward, reply, or
     // wait_endpoint: the request is queued.
     [[nodiscard]] Next take_first();
-    // Waits for a place, and watches the client meanwhile. Always ends: with a place, with a
-    // refusal, or when the request is aborted. Returns forward or reply.
+    // Waits for a slot, and watches the client meanwhile. Always ends: with a slot, with a refusal,
+    // or when the request is aborted. Returns forward or reply.
     [[nodiscard]] net::Task<Next> wait();
     // Ends the wait soon.
     void cancel() noexcept {
         if (wait_)
             wait_->give_up();
     }
-    // Takes a place on an endpoint that has not failed the request. With `again`, the second choice
-    // is any endpoint except the current one, and the last choice the current one. Returns false if
-    // no endpoint takes the request.
+    // Takes a slot on an endpoint that has not failed the request, in exchange for the current
+    // slot. If there is none and `again` is set, takes a slot on any endpoint but the current one,
+    // or else keeps the current slot. Returns false if no endpoint takes the request.
     [[nodiscard]] bool take_other(SteadyTime now, bool again);
-    // Gives the place back and forgets the endpoints that were tried.
+    // Gives the slot back and forgets the endpoints that were tried.
     void leave() noexcept;
-    // Gives the place back; the endpoint is still known, for logs.
+    // Gives the slot back; the endpoint is still known, for logs.
     void release_place() noexcept { in_flight_.release(); }
 
     // --- the endpoint ---
@@ -65,6 +65,8 @@ class EndpointChoice {
     void begin_attempt() noexcept { is_reported_ = false; }
     // Excludes this attempt from the endpoint's results.
     void ignore_attempt() noexcept { is_reported_ = true; }
+    // answered() reports the response's status to the endpoint, failed() a failure; `why` is for
+    // people. A status of 500, 502, 503 or 504 counts as a failure.
     void answered(int status, SteadyTime at);
     void failed(std::string_view why);
 
@@ -79,7 +81,7 @@ class EndpointChoice {
     Request& request_;
     upstream::OriginPtr origin_;
     upstream::Cluster::Member* member_ = nullptr;
-    upstream::InFlightToken in_flight_; // the request's place on member_
+    upstream::InFlightToken in_flight_; // the request's slot on member_
     upstream::EndpointMask tried_ = 0;  // endpoints that have failed the request
     std::uint64_t key_ = 0;             // hash of the key, for `balance: hash`
     bool is_reported_ = false;

@@ -1,4 +1,4 @@
-// One request's wait for a place on an endpoint of its upstream.
+// One request's wait for a free slot on an endpoint of its upstream.
 #pragma once
 
 #include "base/time.hpp"

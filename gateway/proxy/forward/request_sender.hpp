@@ -41,13 +41,13 @@ class RequestSender {
     [[nodiscard]] SteadyTime sent_at() const noexcept { return sent_; }
     [[nodiscard]] unsigned attempts() const noexcept { return retry_.attempts(); }
 
-    // Decides whether to send again on another connection, because the reused idle connection has
-    // failed.
+    // Returns true if the request is to be sent again on another connection, because the idle
+    // connection that it was sent on has failed.
     [[nodiscard]] bool should_reconnect();
-    // Decides whether to send again under the retry rules, and takes a place on an endpoint for it.
-    // why: the endpoint's failure, for people. was_sent: the request was sent, so that the retry
-    // needs another permission of the cool-down. Without that permission the client gets the
-    // response at hand.
+    // Returns true if the retry rules let the request be sent again, and if so has taken a slot on
+    // an endpoint for it. why: the endpoint's failure, for people. was_sent: the request was sent,
+    // so that the retry needs another permission of the cool-down. Without that permission the
+    // client gets the response at hand.
     [[nodiscard]] bool should_retry(std::string_view why, bool was_sent);
     // Prepares another attempt: stops the pump, then drops the stream that the pump writes to.
     [[nodiscard]] net::Task<> rewind();

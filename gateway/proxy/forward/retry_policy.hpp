@@ -19,7 +19,7 @@ class RetryPolicy {
         std::string_view method;
         bool can_replay = false;     // the request can be sent again from its first byte
         bool body_done = false;      // all of the request's body has been read
-        bool client_untold = false;  // the client has nothing of a response
+        bool client_untold = false;  // no byte of a response was sent to the client
         bool goes_on = false;        // the request is not aborted, and no pause has begun
         bool response_begun = false; // the upstream has sent a byte
         bool request_begun = false;  // the upstream may have got a byte

@@ -1,4 +1,5 @@
-// Changes that the gateway makes to a request's head, and that the route makes to both heads.
+// Changes of heads: those that the gateway makes to each request's head, and those that a route
+// configures for the heads of its requests and responses.
 #pragma once
 
 #include "base/field_edits.hpp"

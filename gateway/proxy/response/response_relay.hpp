@@ -32,8 +32,8 @@ class ResponseRelay {
 
     // Relays the heads that the upstream's stream has received, up to the final head and the first
     // bytes of its body. error: the result of the wait for them. Returns incomplete if more heads
-    // have to come, retry if the request is to be sent again, or failed if it has failed or is
-    // aborted.
+    // have to come, retry if the request is to be sent again, failed if it has failed or is
+    // aborted, or ready once the final head was sent.
     [[nodiscard]] Answer take(const ErrorCode& error);
     // True if all of the response has come and is sent.
     [[nodiscard]] bool is_complete() const noexcept {
@@ -45,8 +45,9 @@ class ResponseRelay {
     // Sends a piece of the body, and waits until the client has taken it. Returns false if the
     // request is aborted.
     [[nodiscard]] net::Task<bool> send(const server::ResponsePiece& piece);
-    // Sends the bytes that the client has not taken yet, and waits until it has. The client may
-    // take nothing for body_idle at most. Returns false if the request is aborted.
+    // Sends the bytes that the client has not taken yet, and waits until it has taken all. Aborts
+    // the request if the client takes nothing for body_idle. Returns false if the request is
+    // aborted.
     [[nodiscard]] net::Task<bool> send_unsent();
 
     // Prepares the relay for another attempt.

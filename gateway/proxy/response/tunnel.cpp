@@ -131,7 +131,8 @@ void Tunnel::poll_peer_close() noexcept {
         end(End::upstream_failed);
 }
 
-// Turns on polling for a reset while a way does not read: only a pending read would report it.
+// Turns on polling for a reset while a way does not read: otherwise no pending read would report
+// it.
 void Tunnel::watch() {
     stream_.watch_for_reset(!up_.reads || !down_.reads);
 }

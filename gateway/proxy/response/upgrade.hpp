@@ -30,7 +30,7 @@ class Upgrade {
     [[nodiscard]] std::string_view offer() const noexcept { return offer_; }
     // Returns the protocols that a 101 switches to; empty if one of them was not offered.
     [[nodiscard]] std::string chosen_by(const ResponseHead& head) const;
-    // Notes that the client has its 101.
+    // Notes that the 101 was sent to the client.
     void set_switched() noexcept { switched_ = true; }
     [[nodiscard]] bool switched() const noexcept { return switched_; }
 
