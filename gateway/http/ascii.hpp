@@ -58,7 +58,7 @@ inline constexpr CharSet request_id{STINT_ASCII_ALNUM "._-:+/=@"};
     return c == ' ' || c == '\t';
 }
 
-// True if the texts are equal, ignoring the case of `text`. lower_case: spelt in lower case.
+// True if the texts are equal, ignoring the case of `text`. lower_case: must be in lower case.
 [[nodiscard]] constexpr bool
 equals_folded(std::string_view text, std::string_view lower_case) noexcept {
     return text.size() == lower_case.size() &&

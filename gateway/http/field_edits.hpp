@@ -16,7 +16,8 @@ struct Shaping {
     PlaceholderValues values;
 };
 
-// True if the configuration removes or replaces a field of this name, ignoring case.
+// True if the configuration removes or replaces a field of this name. Ignores case, and reads "_"
+// as "-".
 [[nodiscard]] bool drops(const FieldEdits& edits, std::string_view name) noexcept;
 
 void write_set_fields(

@@ -10,12 +10,13 @@
 namespace stint::http {
 
 // Compare names as a server does that reads "_" as "-", such as a CGI server (RFC 3875 section
-// 4.1.18). reads_as: true if both names are equal then. begins_as: true if `name` begins with
-// `prefix` then.
+// 4.1.18), and ignore case. reads_as() returns true if both names are equal in this way,
+// begins_as() if `name` begins with `prefix` in this way.
 [[nodiscard]] bool reads_as(std::string_view name, std::string_view other) noexcept;
 [[nodiscard]] bool begins_as(std::string_view name, std::string_view prefix) noexcept;
 
-// Returns the id of a name that Boost.Beast's table lacks.
+// Returns the id of a name that Boost.Beast's table lacks; FieldId::other if the gateway has none
+// for it.
 [[nodiscard]] FieldId unlisted_field(std::string_view name) noexcept;
 
 // True if the gateway writes or filters the field itself. A Connection field cannot remove such a

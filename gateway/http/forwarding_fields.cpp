@@ -22,8 +22,8 @@ std::string_view value_of(std::span<const Field> fields, FieldId id) noexcept {
 }
 
 // Writes Forwarded. An IPv6 address is put in brackets, and a value that is no token in quotes (RFC
-// 7239 sections 4 and 6). Without forwarding.forwarded the field is written only if the peer has
-// begun it, and names the peer alone.
+// 7239 sections 4 and 6). Without forwarding.forwarded, writes the field only if a trusted peer has
+// sent one, and appends nothing to it but "for=" and the peer.
 void write_forwarded(
     HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding, std::string_view peer) {
     const bool begun =
@@ -44,8 +44,8 @@ void write_forwarded(
     out << "\r\n";
 }
 
-// Writes the client's Via, and behind it the gateway's under another name than the default one;
-// empty: none.
+// Writes the client's Via, and behind it the gateway's with the name `pseudonym`. An empty name
+// means that the gateway adds nothing.
 void write_via_as(HeadBuffer& out, const RequestHead& head, std::string_view pseudonym) {
     if (pseudonym.empty()) {
         for (const Field& field : head.fields)

@@ -12,8 +12,8 @@ namespace {
 
 using Kind = BodyFraming::Kind;
 
-// Returns the error for one Transfer-Encoding value that is not exactly "chunked". An unknown
-// coding is legitimate (501); a chunked that is not last, or no list at all, is an error.
+// Returns the error for one Transfer-Encoding value that is not exactly "chunked": 501 if the value
+// has an unknown coding; 400 if it is no list of codings, or if a coding follows "chunked".
 HeadError refuse_transfer_encoding(std::string_view value) noexcept {
     bool well_formed = true;
     bool after_chunked = false;
@@ -26,7 +26,8 @@ HeadError refuse_transfer_encoding(std::string_view value) noexcept {
     return {501, "Only the transfer coding chunked is supported."};
 }
 
-// True if the message is chunked, spelt in the one form that all implementations read alike.
+// True if the message is chunked. Any form of the fields but the one that all implementations read
+// alike is an error.
 Result<bool, HeadError> is_chunked(const ControlFields& control, int minor_version) noexcept {
     const auto& [field, count] = control.transfer_encoding;
     if (count == 0)

@@ -78,8 +78,8 @@ has_connection_option(std::span<const Field> fields, std::string_view option) no
 [[nodiscard]] Result<bool, HeadError> keeps_alive(
     const ControlFields& control, std::span<const Field> fields, int minor_version) noexcept;
 
-// Returns the value of Host: exactly one in HTTP/1.1, at most one in HTTP/1.0 (then possibly
-// empty).
+// Returns the value of Host; empty for an HTTP/1.0 request without one. No Host in HTTP/1.1,
+// several of them, and a malformed value are errors.
 [[nodiscard]] Result<std::string_view, HeadError>
 host_field(const ControlFields& control, int minor_version) noexcept;
 

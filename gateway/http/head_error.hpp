@@ -17,7 +17,7 @@ struct HeadError {
     constexpr HeadError(int answer, std::string_view reason) noexcept
         : status{answer}, detail{reason} {}
 
-    int status = 400;        // sent to a client; for an upstream's error it is 502
+    int status = 400;        // sent to a client; an error of an upstream is answered by 502 instead
     std::string_view detail; // a sentence in static storage
 };
 

@@ -20,11 +20,11 @@ namespace stint::http {
 // is advanced, so that each byte of a head that trickles in is scanned once.
 [[nodiscard]] std::size_t find_head_end(std::string_view data, std::size_t& scanned) noexcept;
 
-// The limits for a request's head, and the status of a request that exceeds one. By default the
-// parser's own limits.
+// The limits for a request's head. A request that exceeds one is refused with the status named
+// here. By default only the parser's own limits apply.
 struct RequestLimits {
-    std::size_t max_target = std::numeric_limits<std::size_t>::max(); // bytes; else 414
-    std::size_t max_fields = std::numeric_limits<std::size_t>::max(); // else 431
+    std::size_t max_target = std::numeric_limits<std::size_t>::max(); // bytes; longer: 414
+    std::size_t max_fields = std::numeric_limits<std::size_t>::max(); // more: 431
 };
 
 // Reusable; one per worker. Not thread-safe. After warm-up parsing allocates nothing.
@@ -61,8 +61,9 @@ class HeadParser {
     [[nodiscard]] Result<ResponseHead, HeadError>
     parse_response(std::string_view head, std::string_view method);
 
-    // Parses a response's head into `into`, which copying would cost 80 instructions. Returns the
-    // error, valid until the next call; nullptr means success. After an error `into` is unusable.
+    // Parses a response's head into `into`, because a ResponseHead returned by value would cost 80
+    // instructions to copy. Returns the error, valid until the next call; nullptr means success.
+    // After an error `into` is unusable.
     [[nodiscard]] const HeadError*
     parse_response(std::string_view head, std::string_view method, ResponseHead& into) noexcept;
 

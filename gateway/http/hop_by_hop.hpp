@@ -1,4 +1,5 @@
-// Tells the fields that concern one connection only and are not forwarded (RFC 9110 section 7.6.1).
+// Tells apart the fields that concern only one connection, and so are not forwarded (RFC 9110
+// section 7.6.1).
 #pragma once
 
 #include "base/message.hpp"

@@ -17,7 +17,7 @@ namespace stint::http {
 struct ReplyContext {
     std::string_view request_id{}; // may be empty (the head could not be read)
     MediaType media = MediaType::problem_json;
-    PolicyFields policies{}; // the rate-limit fields to tell
+    PolicyFields policies{}; // the rate-limit fields to send
 };
 
 // Makes a problem. status: 400, 404, 413, 431, 501, 502, 503, 504, 505, …; detail: any text; it is
@@ -40,14 +40,14 @@ void make_options(Response& to, const ReplyContext& context, std::string_view al
 // Makes 204, without the fields of a content, not even its length (RFC 9110 section 8.6).
 void make_no_content(Response& to);
 
-// Makes 403 by a limit, which the problem document names (type, title, status, detail, limit): the
-// limit's deny list has the request, or the request lacks the limit's key. Has no Retry-After,
-// because a retry would fail the same. detail: written between "The limit NAME: " and ".".
+// Makes a 403 because of a limit: its deny list has the request, or the request lacks its key. The
+// problem document names the limit (type, title, status, detail, limit). Has no Retry-After,
+// because a retry would fail, too. detail: written between "The limit NAME: " and ".".
 void make_denied(
     Response& to, const ReplyContext& context, std::string_view limit, std::string_view detail);
 
-// Makes 412 by a lock whose fencing number the route requires. The problem document names the lock
-// (type, title, status, detail, lock). detail: written between "The lock NAME: " and ".".
+// Makes a 412 because of a lock whose fencing number the route requires. The problem document names
+// the lock (type, title, status, detail, lock). detail: written between "The lock NAME: " and ".".
 void make_fenced_off(
     Response& to, const ReplyContext& context, std::string_view lock, std::string_view detail);
 
@@ -60,7 +60,7 @@ struct LimitedReply {
     // The limit's own status, content type and body, if configured.
     int status = 429;
     std::string_view content_type{};            // empty: the limit has no body of its own
-    std::string_view body{};                    // with reply_placeholders
+    std::string_view body{};                    // text in which reply_placeholders are filled in
     std::string_view ticket{};                  // X-Stint-Ticket (slot_ticket.hpp); empty: none
     std::span<const std::string_view> others{}; // names of limits that refuse as well
 };

@@ -6,7 +6,7 @@
 
 namespace stint::http {
 
-// Writes `to` with its placeholders. Bytes that no URI may hold (RFC 3986 section 2) are
+// Writes `to` with its placeholders filled in. Bytes that no URI may hold (RFC 3986 section 2) are
 // percent-encoded. A target that begins with "/" stays a path: leading slashes are reduced to one,
 // since "//evil.example" would name another host (RFC 3986 section 4.2).
 void write_location(HeadBuffer& out, const TextTemplate& to, const PlaceholderValues& values);

@@ -28,8 +28,9 @@ split_target(std::string_view method, std::string_view target) noexcept;
 // empty (one dot may end it); a port is empty or from 1 to 65535. An empty authority is valid.
 [[nodiscard]] bool valid_authority(std::string_view authority) noexcept;
 
-// True if the request line at the beginning of `data` has a target of more than max_target bytes. A
-// line may be incomplete: true if its target must become that long (RFC 9112 section 3: 414).
+// True if the request line at the beginning of `data` has a target of more than max_target bytes
+// (RFC 9112 section 3: 414). For an incomplete line: true if it is so long already that its target
+// must be too long.
 [[nodiscard]] bool target_too_long(std::string_view data, std::size_t max_target) noexcept;
 
 } // namespace stint::http

@@ -23,12 +23,13 @@ namespace stint::http {
 // Longest time that a field of an upstream's response may state; longer times count as this.
 inline constexpr Duration longest_announced = std::chrono::days{366};
 
-// Returns how long a response asks its client to wait, from now on; never negative.
+// Returns the time for which a response asks its client to wait, from `now` on; never negative.
 //  - Seconds of any number of digits; anything above longest_announced is longest_announced.
 //  - A date counts from the response's own Date, if that is within a day of `now`: the upstream's
 //    clock, not ours, has measured it. Else from `now`. A date that has passed is zero.
-// If there are several Retry-After fields, the longest time holds. A field that is neither is
-// skipped. Without a valid field the result is empty: the gateway never invents a time.
+// If there are several Retry-After fields, the longest time holds. A field that is neither seconds
+// nor a date is skipped. Without a valid field the result is empty: the gateway never invents a
+// time.
 [[nodiscard]] std::optional<Duration>
 parse_retry_after(std::span<const Field> fields, WallTime now) noexcept;
 

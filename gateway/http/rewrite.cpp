@@ -152,8 +152,9 @@ void write_response_length(HeadBuffer& out, const ResponseHead& head) {
                 out << "Content-Length: " << *length << "\r\n";
 }
 
-// Writes the fields that are forwarded unchanged. Every field that has an id ends here or is
-// written anew.
+// Writes the fields that are forwarded: those of is_passed_on(), and names with "_" that imitate no
+// other field. Then writes the fields that the configuration sets. write_upstream_head() drops all
+// other fields or writes its own.
 void write_end_to_end_fields(
     HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
     const FieldNames* const not_believed =

@@ -39,15 +39,18 @@ struct Forwarding {
     const FieldNames* trusted_fields = nullptr;
 };
 
-// Writes the head to send upstream: origin-form target, HTTP/1.1, Host, end-to-end fields, our own
-// framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced; for a
-// trusted peer appended to or kept, Forwarded too), Via (appended to the client's; without `via`
-// only the client's), X-Request-Id. Removes the trusted-only fields of an untrusted peer,
-// hop-by-hop fields and those that Connection names (but Connection cannot name away Host, framing,
-// forwarding or protected fields), Expect, X-Stint-*, Proxy and Proxy-*, and names that imitate one
-// of these with "_" (http/field_names.hpp). Connection cannot remove fields that shaping sets
-// either. The upstream connection is kept alive (1.1's default), so a Connection field is written
-// only beside our own Upgrade and TE.
+// Writes the head to send upstream, always in HTTP/1.1 and with a target in origin-form or "*".
+//  - Writes Host, the end-to-end fields, the gateway's own framing (Content-Length or chunked, as
+//    in head.framing) and X-Request-Id.
+//  - X-Forwarded-For, -Proto and -Host describe the peer. Those of a trusted peer are kept or
+//    appended to, and so is its Forwarded.
+//  - Via is appended to the client's. If `via` is an empty name, only the client's is written.
+//  - Removes the trusted-only fields of an untrusted peer, hop-by-hop fields, fields that
+//    Connection names, Expect, X-Stint-*, Proxy and Proxy-*, and names that with "_" imitate one of
+//    these, one that the gateway writes, or a protected one (http/field_names.hpp). Connection
+//    cannot remove Host, framing, forwarding or protected fields, nor fields that shaping sets.
+//  - Writes Connection only beside its own Upgrade and TE: an HTTP/1.1 connection is kept alive
+//    without it.
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
 // The framing of the response to one client.
@@ -64,17 +67,20 @@ struct ResponseFraming {
 [[nodiscard]] ResponseFraming
 frame_response(const RequestHead& request, const ResponseHead& response, bool want_keep_alive);
 
-// Chooses a framing in the same way, from the remembered parts of the request.
+// Chooses a framing in the same way. client_minor: minor version of the client's HTTP. body: the
+// framing of the upstream's response.
 [[nodiscard]] ResponseFraming
 frame_response(int client_minor, const BodyFraming& body, bool want_keep_alive);
 
-// Writes the head to send downstream: "HTTP/1.1", the upstream's status, reason and end-to-end
-// fields without Expect, X-Stint-* and names that imitate one that ends here (a 426 keeps its
-// Upgrade), framing (Content-Length as a number we print, or Transfer-Encoding: chunked, or
-// neither; a HEAD or 304 response keeps the upstream's Content-Length), X-Request-Id unless the
-// upstream sent one, and `date`, when the response came, unless the upstream dated it itself (RFC
-// 9110 section 6.6.1). shaping: may be null; into interim responses it sets nothing. policies: the
-// gateway's own rate-limit fields, which go behind the upstream's.
+// Writes the head to send downstream, always in HTTP/1.1, with the upstream's status and reason.
+//  - Writes the end-to-end fields without Expect, X-Stint-*, and names that imitate a removed field
+//    with "_". A 426 keeps its Upgrade.
+//  - Writes the framing: Content-Length as the number that was parsed, or "Transfer-Encoding:
+//    chunked", or neither. A response to HEAD and a 304 keep the upstream's Content-Length.
+//  - Writes X-Request-Id unless the upstream sent one, and `date`, the time of the response's
+//    arrival, unless the upstream sent a Date (RFC 9110 section 6.6.1).
+//  - shaping may be null; it sets no fields in interim responses. policies: the gateway's own
+//    rate-limit fields, which follow the upstream's.
 void write_downstream_head(
     HeadBuffer& out,
     const ResponseHead& head,

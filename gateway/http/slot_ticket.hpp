@@ -1,5 +1,5 @@
-// X-Stint-Ticket: the ticket that a refused request gets. It comes back with the request, and
-// claims the slot reserved for it in a coming window. A ticket has the slot's number and a seal
+// X-Stint-Ticket: the ticket that a refused client gets. The client sends it with its next attempt,
+// to claim the slot reserved for it in a coming window. A ticket has the slot's number and a seal
 // that only this process can make, so that no client claims another's slot by counting. This code
 // does not know which slots exist.
 #pragma once

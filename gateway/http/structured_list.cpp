@@ -28,8 +28,8 @@ std::size_t run_of(std::string_view text, const ascii::CharSet& set) noexcept {
     return size;
 }
 
-// Each of these functions returns the length of the item at the beginning of `text`; 0 if there is
-// none.
+// Each of the functions from string_size() to bare_item_size() returns the length of the item at
+// the beginning of `text`; 0 if there is none.
 
 std::size_t string_size(std::string_view text) noexcept {
     if (!text.starts_with('"'))
@@ -100,8 +100,8 @@ struct Parameter {
     std::string_view value; // empty: no value, which means true
 };
 
-// Takes the parameter that `text` begins with, ";" included, from it. Returns nothing if it is
-// malformed.
+// Removes the parameter that `text` begins with, ";" included, and returns it. Returns nothing if
+// it is malformed.
 std::optional<Parameter> take_parameter(std::string_view& text) noexcept {
     text.remove_prefix(1);
     while (text.starts_with(' '))

@@ -14,8 +14,9 @@ struct StringMember {
                                  // exactly when these texts are
     std::string_view parameters; // well-formed: ";q=100;w=60"
 
-    // Returns the parameter's value if it is an Integer, or a String's inside. The last of a name
-    // counts (RFC 9651 section 4.2.3.2).
+    // integer() returns the parameter's value if it is an Integer; string() returns the text
+    // between its quotes if it is a String. Both return nothing otherwise. The last parameter of a
+    // name counts (RFC 9651 section 4.2.3.2).
     [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key) const noexcept;
     [[nodiscard]] std::optional<std::string_view> string(std::string_view key) const noexcept;
 };

@@ -34,7 +34,7 @@ enum class PathReading : std::uint8_t {
 [[nodiscard]] constexpr bool has(PathReading set, PathReading part) noexcept {
     return (set | part) == set;
 }
-// All readings but the plain one, each behind its subsets.
+// All readings but the plain one. Each set comes after its subsets.
 inline constexpr std::array path_readings = [] {
     std::array<PathReading, 15> all{};
     for (unsigned i = 0; i < all.size(); ++i)

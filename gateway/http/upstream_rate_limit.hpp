@@ -15,8 +15,8 @@ struct UpstreamRateLimit {
     Duration reset{};            // time until the upstream takes more; at most 366 days
 };
 
-// Returns the tightest limit in the fields: the limit that leaves the longest time between two
-// requests.
+// Returns the tightest limit in the fields: the one that leaves the longest time between two
+// requests. Returns nothing if the fields state no limit.
 [[nodiscard]] std::optional<UpstreamRateLimit>
 parse_upstream_rate_limit(std::span<const Field> fields, WallTime now) noexcept;
 

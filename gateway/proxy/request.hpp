@@ -81,8 +81,8 @@ class Request : private net::Deadline {
     // Ends a wait and adds its length to the record. Returns the length: the time since the last
     // decision or the end of the last wait.
     Duration end_wait();
-    // Ends the request with a reply of the gateway's own. detail: only for logs if the upstream
-    // failed, else the explanation for the client.
+    // Sets the status and outcome of a request that the gateway itself answers. detail: only for
+    // logs if the upstream failed, else the explanation for the client.
     void fail(int status, std::string detail, observe::Outcome outcome);
 
     // Aborts the request. The first reason stays, except that client_gone replaces connect_timeout.

@@ -90,10 +90,10 @@ Http1Stream::begin(std::size_t head_size, const ConnectionSettings& settings) {
 }
 
 Http1Stream::Result Http1Stream::end(const RequestEnd& end) noexcept {
-    // The framing of most responses shows the client that a response was cut short. Then a plain
-    // close suffices, and an earlier response that is on its way is not lost. A client that has not
-    // taken all bytes is always reset. So is every client over TLS: bytes_out_ does not count the
-    // bytes that TLS adds.
+    // A response that was cut short ends with a reset, so that the client notices. A reset could
+    // destroy an earlier response that is still on its way: then a plain close takes its place if
+    // the framing shows the cut. But a client that has not taken all bytes is always reset, and so
+    // is every client over TLS, because bytes_out_ does not count the bytes that TLS adds.
     const bool close_suffices =
         !framing_.until_close() && output_.empty() && http1_->io().tls() == nullptr;
     const bool reset =

@@ -1,4 +1,4 @@
-// Words the reasons of failed handshakes.
+// Describes the reasons of failed handshakes in words.
 #include "tls/certificate_names.hpp"
 #include "tls/openssl.hpp"
 #include "tls/ssl.hpp"
@@ -118,7 +118,7 @@ std::string verification_failure(SSL& ssl, long code, std::string_view expected)
         X509_verify_cert_error_string(code));
 }
 
-// Words the first error of OpenSSL's queue, which is the cause of all later ones.
+// Describes the first error of OpenSSL's queue, which is the cause of all later ones.
 std::string protocol_failure(unsigned long error) {
     if (error == 0)
         return std::string{left};

@@ -49,8 +49,9 @@ std::string_view name_in_hello(SSL* ssl) noexcept {
     return take_vector(entry);
 }
 
-// Chooses the context at the client's hello. OpenSSL's callback for the server name would run after
-// a session ticket is opened, which must not be valid for another name than it was issued for.
+// Chooses the context at the client's hello. OpenSSL's callback for the server name would come too
+// late: after a session ticket is opened. A ticket must not be valid for another name than it was
+// issued for.
 int on_hello(SSL* ssl, int* alert, void*) noexcept {
     const Choice* choice = Attached<Choice>::find(SSL_get_SSL_CTX(ssl));
     if (choice == nullptr)

@@ -27,7 +27,8 @@ struct ServerSettings {
     std::string ciphers; // OpenSSL cipher list (names TLS_… are of TLS 1.3); empty = the default
     std::string client_ca; // PEM with optional CRLs; required unless client_certificate is `none`
     ClientCertificate client_certificate = ClientCertificate::none;
-    // True: a client that asks for a name of no certificate, or for none, gets no handshake.
+    // True: the handshake fails for a client that asks for no name, or for a name of no
+    // certificate.
     bool refuses_unknown_names = false;
 
     friend bool operator==(const ServerSettings&, const ServerSettings&) = default;

@@ -12,9 +12,9 @@
 
 namespace stint::tls {
 
-// Shared by all TLS listeners, so that a ticket is valid at every worker and after a reload. A key
-// is destroyed at most twice key_life after it was made; from then on its tickets cannot be
-// decrypted. Threads: any.
+// Shared by all TLS listeners, so that a ticket is valid at every worker and after a reload. With
+// regular rotation, a key is destroyed at most twice key_life after it was made; from then on its
+// tickets cannot be decrypted. Threads: any.
 class TicketKeys {
   public:
     struct Key {

@@ -132,7 +132,7 @@ bool have_one_scope(X509_CRL* list, X509_CRL* other) noexcept {
 }
 
 // Checks a trust anchor that is not a root against the CRLs of its issuer; returns an X509_V_*
-// result. OpenSSL's own check is wrong here, because it takes the anchor for its issuer. A
+// result. OpenSSL's own check is wrong here, because it takes the anchor for its own issuer. A
 // revocation in any CRL counts. Other faults, such as an expired CRL, are ignored if another CRL of
 // the same scope is valid.
 int fault_of_anchor(X509_STORE_CTX* verification, X509* anchor) noexcept {

@@ -18,7 +18,7 @@ class InFlightToken {
     // there is none.
     InFlightToken(EndpointState& charged, EndpointQueue* queue) noexcept
         : state_{&charged}, queue_{queue} {}
-    // Takes a slot by adding 1 to `own`, a number that only this worker reads, and frees it by
+    // Takes a slot by adding 1 to `own`, a number that only this worker uses, and frees it by
     // subtracting 1. No queue waits for such a slot.
     explicit InFlightToken(std::uint32_t& own) noexcept : own_{&own} { ++own; }
     InFlightToken(InFlightToken&& other) noexcept
