@@ -14,7 +14,7 @@ namespace stint::http {
 
 // One per body; does no I/O. Chunked framing is read strictly (RFC 9112 section 7.1): chunk sizes
 // have at most 15 hexadecimal digits, lines end with CRLF. Extensions are skipped, at most 4 KiB of
-// them a body. Trailer fields are skipped or kept apart, at most max_trailer_bytes, and never
+// them in one body. Trailer fields are skipped or kept apart, at most max_trailer_bytes, and never
 // merged into the head's fields.
 class BodyDecoder {
   public:

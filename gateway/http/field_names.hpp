@@ -20,7 +20,7 @@ namespace stint::http {
 [[nodiscard]] FieldId unlisted_field(std::string_view name) noexcept;
 
 // True if the gateway writes or filters the field itself. A Connection field cannot remove such a
-// field. name: of a field whose id is FieldId::other or underscored.
+// field. name: the name of a field whose id is FieldId::other or underscored.
 [[nodiscard]] bool is_own_field(std::string_view name) noexcept;
 
 // True if a server that reads "_" as "-" takes `name` for a field that the gateway removes, writes

@@ -1,5 +1,5 @@
-// Writes text as the inside of a JSON string, which is valid JSON whatever the bytes (RFC 8259
-// section 7).
+// Writes text as the inside of a JSON string (RFC 8259 section 7). The result is valid JSON for any
+// bytes.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ inline constexpr auto plain_json = [] {
 // Appends `text`, escaped, to `out` piece by piece; bytes that are not UTF-8 become U+FFFD.
 template <class Out>
 void write_json_text(Out& out, std::string_view text) {
-    std::size_t plain = 0; // how much of the front of `text` needs no change
+    std::size_t plain = 0; // bytes at the front of `text` that need no change
     while (plain < text.size()) {
         if (is_plain_json(text[plain])) [[likely]] {
             ++plain;

@@ -65,11 +65,11 @@ struct LimitedReply {
     std::span<const std::string_view> others{}; // names of limits that refuse as well
 };
 
-// Makes the limit's status (429 unless it has its own; RFC 6585 section 4) with Retry-After in
-// whole seconds rounded up, at least 1, Retry-After-Ms, Cache-Control: no-store, and either the
-// limit's own body or a quota-exceeded problem (draft-ietf-httpapi-ratelimit-headers-11) that names
-// the limit: type, title, status, detail, violated-policies, limit, retry_after_ms. Allocates
-// nothing after warm-up.
+// Makes a response with the limit's status (429 unless it has its own; RFC 6585 section 4),
+// Retry-After in whole seconds rounded up, at least 1, Retry-After-Ms, Cache-Control: no-store, and
+// either the limit's own body or a quota-exceeded problem (draft-ietf-httpapi-ratelimit-headers-11)
+// that names the limit: type, title, status, detail, violated-policies, limit, retry_after_ms.
+// Allocates nothing after warm-up.
 void make_limited(Response& to, const ReplyContext& context, const LimitedReply& reply);
 
 // A refusal while an upstream's requested pause lasts: the upstream's status (429 or 503) with the

@@ -104,9 +104,9 @@ void write_between(HeadBuffer& out, std::string_view before, std::string_view af
         out << after;
 }
 
-// Writes a problem's body. write_detail(sink) writes one sentence or nothing to anything with <<
-// for text and numbers; write_members(out) writes further members of the JSON object, each with a
-// comma in front.
+// Writes a problem's body. write_detail(sink) writes one sentence, or nothing, to a sink that has
+// << for text and numbers. write_members(out) writes further members of the JSON object, each with
+// a comma in front.
 template <class WriteDetail, class WriteMembers>
 void write_problem_body(
     HeadBuffer& out,

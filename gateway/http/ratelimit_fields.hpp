@@ -21,7 +21,7 @@ struct PolicyState {
     std::uint64_t remaining = 0;
     Duration window{};           // zero for a concurrency cap
     SteadyTime more_at{};        // when more will be available; not used for a cap
-    std::uint64_t partition = 0; // the key's, from partition_of()
+    std::uint64_t partition = 0; // partition_of() the key, if `keyed`
     bool keyed = false;
     bool draft = false;  // shown in the draft's RateLimit fields
     bool legacy = false; // may be shown in the older trio

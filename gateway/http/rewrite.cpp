@@ -17,8 +17,8 @@ namespace {
 
 using Kind = BodyFraming::Kind;
 
-// Copies fields with as few copies as their spelling allows: lines that the sender wrote exactly as
-// we would, "Name: value" CRLF, go over together with their neighbours.
+// Copies fields with as few copies as their spelling allows: neighbouring lines that the sender
+// wrote exactly as the gateway would ("Name: value" CRLF) are copied in one piece.
 class FieldLines {
   public:
     explicit FieldLines(HeadBuffer& out) : out_{out} {}

@@ -47,7 +47,8 @@ struct NormalPath {
     // True if a server may read the given spelling as another resource (dot segments, an authority
     // behind a leading "//"): `text` has to be forwarded instead.
     bool forward = false;
-    // The readings that change the path: check read_path() for every subset of this as well.
+    // The readings that change the path. The caller must check the results of read_path() for every
+    // subset of them, too.
     PathReading ambiguous = PathReading::plain;
 };
 

@@ -17,8 +17,8 @@ struct Accepted {
 // if none waits. Never waits, never throws. Thread: the acceptor's worker.
 [[nodiscard]] Accepted accept_now(Acceptor& acceptor, ErrorCode& error) noexcept;
 
-// Hands the connection to an event loop, on its thread; the error is a shortage of memory or of
-// descriptors.
+// Hands the connection to an event loop, on its thread. Sets `error` if memory or descriptors are
+// short.
 [[nodiscard]] Socket adopt(const Executor& executor, Accepted accepted, ErrorCode& error) noexcept;
 
 } // namespace stint::net

@@ -35,7 +35,7 @@ namespace stint::net {
 
 inline constexpr auto as_result = asio::as_tuple(asio::deferred);
 
-// Most pieces of one gather write. No caller has more.
+// The most pieces that a Gather can hold. No caller adds more.
 inline constexpr std::size_t max_pieces = 6;
 
 // Pieces of one message, sent in one system call where the socket's buffer has room.
@@ -162,7 +162,7 @@ inline auto read_some(Socket& socket, std::span<char> into, HandlerMemory& memor
         start, asio::deferred);
 }
 
-// The state of a socket that should be silent.
+// The result of probe() for a socket that should be silent.
 enum class SocketState { silent, closed, bytes_waiting };
 
 // True if the peer of a socket that is not being read has reset it or, with `or_closed`, has closed

@@ -16,7 +16,7 @@ namespace stint::net {
 // loop's context, the queue ends after all objects that the context's end destroys.
 class WakeQueue final : public asio::execution_context::service {
   public:
-    using key_type = WakeQueue; // as asio::use_service() finds it
+    using key_type = WakeQueue; // the type by which asio::use_service() finds the service
     static inline asio::execution_context::id id;
 
     explicit WakeQueue(asio::execution_context& context)

@@ -35,7 +35,8 @@ struct ActiveConfig {
     routing::SnapshotPtr snapshot;
     std::vector<upstream::OriginPtr> origins; // same indices as Snapshot::upstreams
     // Same indices as Snapshot::limits; nullptr for a limit without a key. A reload that keeps a
-    // limit keeps its heavy hitters. Shared by snapshots that differ only in the terms of limits.
+    // limit keeps its heavy hitters. Shared by snapshots that differ only in the settings of limits
+    // (routing::LimitTerms).
     using HeavyHittersByLimit = std::vector<std::shared_ptr<limits::HeavyHitters>>;
     std::shared_ptr<const HeavyHittersByLimit> heavy_hitters;
     server::ConnectionSettings
@@ -76,8 +77,9 @@ struct Context : server::Loop {
 
     // Makes new requests use this snapshot. Requests in flight keep the snapshot they began with.
     void adopt(routing::SnapshotPtr snapshot);
-    // As adopt(), for a snapshot that differs from the active one only in the terms of limits. The
-    // time does not depend on the number of routes.
+    // Does the same as adopt(), for a snapshot that differs from the active one only in the
+    // settings of limits (routing::LimitTerms). The time it takes does not depend on the number of
+    // routes.
     void adopt_terms(routing::SnapshotPtr snapshot);
 
     // Closes some idle connections to free their descriptors: downstream connections first, then

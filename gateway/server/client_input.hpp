@@ -18,10 +18,11 @@
 
 namespace stint::server {
 
-// While no request body is being read, a read is pending as a rule: it brings the next request,
-// bytes that a client pipelines, or the client's close, at no cost beyond the read itself. A parked
-// input has given its buffer back and only waits until the socket is readable. Used on the thread
-// of its connection. The connection must not end before reads() is false.
+// While no request body is being read, a read is usually pending: it brings the next request, bytes
+// that a client pipelines, or the client's close, at no cost beyond the read itself. When none is
+// pending, watch_from_afar() polls for the close. A parked input has given its buffer back and only
+// waits until the socket is readable. Used on the thread of its connection. The connection must not
+// end before reads() is false.
 class ClientInput final : public Watched, public Sheddable {
   public:
     // handler: the connection's pointer to the handler of its request, null between two requests.

@@ -63,8 +63,8 @@ class Sheddable : public ListHook<struct SheddableTag> {
 
 // One for each event loop. Not thread-safe, except as noted.
 struct Loop {
-    // All arguments outlive the loop. largest_head: bytes of the longest head that any listener may
-    // take. most_fields: largest number of fields in a head.
+    // All arguments must outlive the loop. largest_head: bytes of the longest head that any
+    // listener may take. most_fields: largest number of fields in a head.
     Loop(
         net::Executor loop_executor,
         Totals& all_loops,
@@ -95,8 +95,8 @@ struct Loop {
     void trim() noexcept;
 
     static constexpr std::size_t room_behind_head = 4 * 1024;
-    // A body of 64 KiB and the head before it: such an answer is read and sent in one piece, at
-    // two thirds of the CPU time that two pieces take.
+    // Holds a body of 64 KiB and the head before it: such a response is read and sent in one piece,
+    // at two thirds of the CPU time that two pieces take.
     static constexpr std::size_t body_block_size = 68 * 1024;
     static constexpr std::size_t blocks_kept = 16; // unused blocks kept of each size
 

@@ -21,7 +21,7 @@ class WholeBody final : private net::Deadline {
     static constexpr std::size_t most = 64 * 1024; // bytes
     static constexpr http::HeadError too_large{413, "the request's body is larger than 64 KiB"};
 
-    // Both arguments outlive this.
+    // Both arguments must outlive this object.
     WholeBody(Loop& loop, ClientStream& stream) noexcept : loop_{loop}, stream_{stream} {}
 
     // Reads the rest of the body, all within `time`, and sets `into` to the whole body. Sends the

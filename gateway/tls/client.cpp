@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view offered_protocols = "\x08http/1.1";
 
-// The ex_data index of a connection's SessionStore::Remembered.
+// Returns the ex_data index under which a connection (SSL) has its SessionStore::Remembered.
 int remembered_index() noexcept {
     static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
     return index;

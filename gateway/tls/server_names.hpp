@@ -23,7 +23,7 @@ class ServerNames {
 
   private:
     std::map<std::string, SSL_CTX*, std::less<>> exact_;
-    // By ".shop.example" for "*.shop.example".
+    // The key ".shop.example" stands for "*.shop.example".
     std::map<std::string, SSL_CTX*, std::less<>> wildcards_;
 };
 

@@ -21,8 +21,8 @@ class SessionStore {
         std::deque<SessionPtr> sessions; // the newest last
     };
 
-    // Returns the sessions with this server, valid during the lifetime of the store; nullptr if
-    // most_names is reached.
+    // Returns the sessions with this server, valid during the lifetime of the store; nullptr if the
+    // store does not have the name yet and has most_names already.
     [[nodiscard]] Remembered* of(const std::string& server_name);
 
     // Returns the newest session, or nullptr if there is none. A TLS 1.3 session is removed,

@@ -8,8 +8,8 @@ void EndpointState::come_back(std::uint32_t bit, SteadyTime now) noexcept {
     if ((out_.load(relaxed) & bit) == 0)
         return;
     failures_in_a_row_.store(0, relaxed);
-    set_back_since(
-        now); // before out_: a worker must not see the endpoint up without its slow start
+    // Set before out_: a worker must not see the endpoint up without its slow start.
+    set_back_since(now);
     out_.fetch_and(~bit, std::memory_order_release);
 }
 

@@ -21,9 +21,9 @@ namespace stint::upstream {
 
 struct HealthSpec {
     std::string path;
-    std::string host;                  // value of Host, as in proxied requests
-    std::string proxy_protocol_header; // sent before the request: a PROXY protocol header that
-                                       // names no client; may be empty
+    std::string host; // value of Host, as in proxied requests
+    // Bytes sent before the request: a PROXY header that names no client, or nothing.
+    std::string proxy_protocol_header;
     Duration interval{};
     Duration timeout{}; // limit for a whole check, connecting included
     HealthRules rules;

@@ -21,7 +21,7 @@ void Http1RequestWriter::add(const RequestPiece& piece) {
     append(piece);
 }
 
-// Appends a piece with its framing: at most five buffers.
+// Appends a piece with its framing: at most four buffers.
 void Http1RequestWriter::append(const RequestPiece& piece) {
     last_ = piece.last;
     if (chunked_) {

@@ -42,8 +42,7 @@ class Http1RequestWriter {
     net::Gather unsent_;     // refers to the caller's piece, or to copy_
     std::size_t before_ = 0; // bytes of unsent_ before the last send
     std::string copy_;
-    bool is_first_ =
-        false; // the current piece is that of begin(), so its unsent part must be copied
+    bool is_first_ = false; // the current piece is that of begin(): note_sent() copies it
     bool chunked_ = false;
     std::uint64_t length_left_ = 0; // bytes of the Content-Length that no piece has brought
     bool last_ = false;             // the current piece is the body's last

@@ -25,7 +25,8 @@ void Resolver::watch(const Names& names, std::function<void()> on_ready) {
     }
     names_ = std::move(watched);
     std::erase_if(book_, [this](const auto& entry) { return !names_.contains(entry.first); });
-    // Destroyed with the last look-up of the round that holds it.
+    // Its deleter calls on_ready, once the last look-up of this round has ended and dropped its
+    // copy.
     const std::shared_ptr<void> round{
         static_cast<void*>(nullptr), [ready = std::move(on_ready)](void*) {
             if (ready)

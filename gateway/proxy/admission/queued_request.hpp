@@ -20,7 +20,7 @@ class QueuedRequest final : public admission::QueuedCharges {
 
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
 
-    // Waits until the request has been decided, or given up.
+    // Waits until the queue has decided about the request, or WorkerWakeups has given it up.
     [[nodiscard]] net::Task<> wait();
 
   private:

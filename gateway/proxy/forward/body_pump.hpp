@@ -16,8 +16,10 @@
 
 namespace stint::proxy {
 
-// One for each request. A failure aborts the request, unless its response has begun. The owner
-// awaits join() before it destroys the pump or the request.
+// One for each request. Aborts the request if its body cannot be read (the client has gone, or the
+// body is malformed or too long) and, until a response has begun, if the client or the upstream is
+// too slow. An error of the upstream's connection only ends the pump. The owner awaits join()
+// before it destroys the pump or the request.
 class BodyPump : private net::Deadline {
   public:
     explicit BodyPump(Request& request) noexcept : request_{request} {}

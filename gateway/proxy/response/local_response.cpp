@@ -28,8 +28,8 @@ void add_target(const Request& request, PlaceholderValues& values) {
     std::string_view sent = request.has_route() ? path_to_send(request, path) : std::string_view{};
     if (sent.empty())
         sent = path;
-    values[Placeholder::path] =
-        sent.starts_with('/') ? sent : std::string_view{"/"}; // "/" for the target "*"
+    // The path of a redirect is "/" for the target "*".
+    values[Placeholder::path] = sent.starts_with('/') ? sent : std::string_view{"/"};
     const std::string_view target = request.head().target;
     const std::size_t query = target.find('?');
     if (query != std::string_view::npos)
