@@ -49,7 +49,8 @@ std::vector<std::string> Session::arguments(std::string_view operation, SteadyTi
         std::to_string(is_valid(now) ? base_ : -1)};
 }
 
-std::vector<std::string> Session::beat(bool told_all, SteadyTime now) {
+std::vector<std::string> Session::beat(bool told_all, const Now& time) {
+    const SteadyTime now = time.steady;
     std::vector<std::string> made = arguments("beat", now);
     const bool valid = is_valid(now);
     made.push_back(terms_.gateway);
@@ -58,6 +59,8 @@ std::vector<std::string> Session::beat(bool told_all, SteadyTime now) {
     made.push_back(valid ? "1" : state_ == SessionState::active ? "0" : "n");
     made.push_back(valid ? "a" : "j");
     made.push_back(valid ? member_list_ : "");
+    made.push_back(
+        std::to_string(duration_cast<milliseconds>(time.wall.time_since_epoch()).count()));
     beat_at_ = now;
     unanswered_since_ = unanswered_since_.value_or(now);
     next_beat_ = now + between_beats();

@@ -60,7 +60,7 @@ class Session {
     arguments(std::string_view operation, SteadyTime now) const;
     // Returns the arguments of a beat. told_all: the store knows in this epoch all that the session
     // holds.
-    [[nodiscard]] std::vector<std::string> beat(bool told_all, SteadyTime now);
+    [[nodiscard]] std::vector<std::string> beat(bool told_all, const Now& now);
     // Moves the next beat forward, to soon after the latest.
     void hasten(SteadyTime now) noexcept;
 

@@ -186,7 +186,7 @@ ShareClient::send(std::string name, std::vector<std::string> arguments, const Se
 }
 
 void ShareClient::send_beat(const Now& now) {
-    (void)send({}, session_.beat(untold_ == 0, now.steady), {.counter = nullptr, .at = now.steady});
+    (void)send({}, session_.beat(untold_ == 0, now), {.counter = nullptr, .at = now.steady});
 }
 
 // Looks at a counter that is due: gives up a part that others want or that is idle, and tells the

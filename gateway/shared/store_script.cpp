@@ -39,9 +39,28 @@ if seen >= 0 and moves then
 elseif not first then
     now = math.max(math.min(now, clock + (seen < 0 and slack or 0)), clock)
 end
+local shift = now - wall
 if moves then
     write.clock = string.format('%d', now)
-    write.shift = string.format('%d', now - wall)
+    write.shift = string.format('%d', shift)
+end
+
+-- Keys expire by TIME. A step forward may have ended counters that are in use, so it ends the epoch;
+-- several small ones do as well, as the least time that a counter is kept after a call is longer than
+-- `safe_step`. A process that has just started cannot tell a step from a time in which nobody called:
+-- that it was the latter, it knows by its own wall clock, if that is as far from TIME as the clock of
+-- the gateway that has called last.
+local safe_step = 30000
+local own_wall = op == 'beat' and tonumber(ARGV[14]) or 0
+local highest = math.max(tonumber(field.highest or shift), shift)
+if seen < 0 and field.apart and math.abs(wall - own_wall - tonumber(field.apart)) < 5000 then
+    highest = shift
+end
+local stepped = not first and shift < highest - safe_step
+if stepped then highest = shift end
+if moves or stepped or seen < 0 then write.highest = string.format('%d', highest) end
+if op == 'beat' and seen >= 0 and not stepped then
+    write.apart = string.format('%d', wall - own_wall)
 end
 
 -- Sessions: gateway, last beat, joined (version of the member list), knows (that version), the
@@ -69,7 +88,8 @@ for name, packed in pairs(field) do
     end
 end
 
--- An epoch ends when the store may have lost what was written: another primary, a restart, a flush.
+-- An epoch ends when the store may have lost what was written: another primary, a restart, a flush,
+-- a step of its clock.
 -- Before `since` it may have granted what it does not know of. A learned epoch knows all that the
 -- one before knew, which is all that was granted from `base` on. A caller that is within its time
 -- knows the base: nothing was granted without it. How long ago that was it tells by its own clock:
@@ -84,7 +104,7 @@ if jump > 0 then
 end
 local ordinal = tonumber((field.epoch or '0'):match('^%d+'))
 local known_ordinal = tonumber(known_epoch:match('^%d+'))
-if field.replid ~= replid or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
+if field.replid ~= replid or stepped or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
     if known_base >= 0 then
         base = known_from()
     elseif not field.epoch then
@@ -183,7 +203,8 @@ local function finish()
 end
 
 if op == 'beat' then
-    -- ARGV: ..., gateway, knows, told, confirms, state, members as "id:gateway id:gateway".
+    -- ARGV: ..., gateway, knows, told, confirms, state, members as "id:gateway id:gateway", the
+    -- caller's wall clock.
     local gateway, knows, told, confirms, state = ARGV[8], tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
     end_silent_sessions()
     local mine = sessions[me]

@@ -52,7 +52,7 @@ void Simulation::fault() {
         flush();
         break;
     case 4:
-        store_offset_ += between(-3s, 3s);
+        store_offset_ += chance(0.3) ? between(-2h, 2h) : between(-3s, 3s);
         note("the store's clock steps");
         break;
     case 5:

@@ -16,7 +16,8 @@ struct Mutant {
 };
 
 inline constexpr Mutant mutants[] = {
-    {"another primary is not noticed", "field.replid ~= replid or", "not field.replid or"},
+    {"another primary is not noticed", "field.replid ~= replid or stepped or",
+     "not field.replid or stepped or"},
     {"an epoch is quiet at once", "local quiet = now >= known_since + ttl + span",
      "local quiet = true"},
     {"an epoch is quiet before the former sessions have ended", "now >= known_since + ttl + span",
@@ -58,6 +59,7 @@ inline constexpr Mutant mutants[] = {
      "grant = math.max(grant, last and last.hold or 0)\nif grant == 0 and want == 0 then"},
     {"what is known grows older when the clock jumps", "if not first then jump = now - known end",
      ""},
+    {"a step of the store's clock is not noticed", "replid or stepped or", "replid or"},
     {"a call is carried out however late", "if late or ", "if "},
     {"nobody hears what others want", "if recalls or renumbered or gives then",
      "if renumbered then"},

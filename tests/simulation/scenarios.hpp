@@ -259,6 +259,29 @@ inline constexpr Scenario all[] = {
          of.busy(2, ms(4060), ms(4600));
      },
      Scenario::Breaks::number, 10, 0, 3},
+    {"the store's clock steps forward, a gateway is cut off, and another one calls often", 300ms,
+     "a step forward is believed",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(0, ms(2800), ms(3700));
+         of.at(ms(3000), [&] { of.cut_off(0, ms(9000)); });
+         of.at(ms(3010), [&] { of.step_store_clock(5s); });
+         of.busy(1, ms(3020), ms(5000));
+     }},
+    {"the store's clock steps over the time that counters are kept", 300ms,
+     "a step of the store's clock is not noticed",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(0, ms(2800), ms(3700));
+         of.at(ms(3000), [&] { of.step_store_clock(1h); });
+         of.busy(1, ms(3001), ms(3700));
+     }},
     {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
      [](Simulation& of) {
          of.at(0, [&] {
