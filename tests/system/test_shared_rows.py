@@ -5,7 +5,6 @@ was sent after the span's beginning and answered before its end, so that no dela
 and the share of decisions that were local need a machine that does nothing else: scripts/acceptance shows and asserts
 them, where the load did ask for twice the number."""
 
-import subprocess
 import threading
 import time
 import unittest
@@ -16,7 +15,7 @@ from support.case import FULL, report, scaled
 from support.messages import response_bytes
 from support.shared_case import SharedTest
 from support.shared_rows import (
-    ALGORITHMS, GATEWAYS, TIMES, Judged, asked_of, limit_of, local_share, rotating)
+    ALGORITHMS, GATEWAYS, TIMES, Judged, ask_for_keys_in_turn, asked_of, limit_of, local_share, rotating)
 from support.waiting import wait_until
 
 # Requests a second that one run asks for, at most; beyond that the algorithms come one after another.
@@ -131,27 +130,7 @@ class Rows(SharedTest):
         keys, rounds = scaled(2_000, 100_000), 12
         limits = {"l": {"requests": 4 * rounds, "per": "1h", "key": "header:X-Key", "shared": "main"}}
         gateways = self.gateways(GATEWAYS, limits, store={"timeout": "200ms"})
-        script = self.folder / "keys.lua"
-        script.write_text("""
-            local next_key, asked = 0, 0
-            function init(arguments) first, count = tonumber(arguments[1]), tonumber(arguments[2]) end
-            function request()
-                next_key = (next_key + 1) % count
-                return wrk.format("GET", "/", {["X-Key"] = first + next_key})
-            end
-            """, encoding="utf-8")
-        mine = keys // GATEWAYS
-        loads = [subprocess.Popen(
-            ["wrk", "-t", "1", "-c", "4", "-d", "600s", "-s", script, f"http://127.0.0.1:{stint.port}/", "--",
-             str(number * mine), str(mine)], stdout=subprocess.DEVNULL) for number, stint in enumerate(gateways)]
-        try:
-            for stint in gateways:
-                wait_until(lambda stint=stint: stint.admin.metrics().sum("stint_requests_total") >= rounds * mine,
-                           "every key asked so many times", 500, pause=0.1)
-        finally:
-            for load in loads:
-                load.kill()
-                load.wait()
+        ask_for_keys_in_turn(self.folder, gateways, keys, rounds)
         share = local_share(gateways)
         self.figure(f"{keys} keys, clients that stay: local decisions", ">= 90 %", f"{share:.1%}", share >= 0.9)
 

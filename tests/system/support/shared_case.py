@@ -1,5 +1,7 @@
 """The test case of what several gateways share, with a real redis-server."""
 
+import contextlib
+
 from .case import SystemTest, config
 from .client import fetch
 from .redis import Redis
@@ -9,6 +11,17 @@ ANSWER = {"respond": {"status": 200, "body": "yes"}}
 
 
 class SharedTest(SystemTest):
+    @classmethod
+    @contextlib.contextmanager
+    def outside_of_tests(cls):
+        """One with which a script starts gateways and their store; all of it ends with the context."""
+        case = cls()
+        try:
+            case.setUp()
+            yield case
+        finally:
+            case.doCleanups()
+
     def setUp(self):
         super().setUp()
         self.redis = Redis(self)

@@ -1,10 +1,12 @@
 """What several gateways admitted together, judged by their limits' promise (docs/shared.md)."""
 
+import subprocess
 import time
 from collections import Counter, defaultdict
 
 from . import admissions
 from .demand import Demand, Station
+from .waiting import wait_until
 
 GATEWAYS = 4
 # By which the demand exceeds the number.
@@ -105,6 +107,34 @@ def asked_of(gateways, demands, seconds: float, meanwhile=None, connections: int
     for one in answers:
         by_row[one.row].append(one)
     return demand.begin, by_row
+
+
+KEYS_IN_TURN = """
+local next_key = 0
+function init(arguments) first, count = tonumber(arguments[1]), tonumber(arguments[2]) end
+function request()
+    next_key = (next_key + 1) % count
+    return wrk.format("GET", "/", {["X-Key"] = first + next_key})
+end
+"""
+
+
+def ask_for_keys_in_turn(folder, gateways, keys: int, rounds: int) -> None:
+    """wrk asks each gateway for its own part of the keys, so many times in turn."""
+    script = folder / "keys.lua"
+    script.write_text(KEYS_IN_TURN, encoding="utf-8")
+    mine = keys // len(gateways)
+    loads = [subprocess.Popen(
+        ["wrk", "-t", "1", "-c", "4", "-d", "600s", "-s", script, f"http://127.0.0.1:{stint.port}/", "--",
+         str(number * mine), str(mine)], stdout=subprocess.DEVNULL) for number, stint in enumerate(gateways)]
+    try:
+        for stint in gateways:
+            wait_until(lambda stint=stint: stint.admin.metrics().sum("stint_requests_total") >= rounds * mine,
+                       "every key asked so many times", 500, pause=0.1)
+    finally:
+        for load in loads:
+            load.kill()
+            load.wait()
 
 
 def local_share(gateways) -> float:
