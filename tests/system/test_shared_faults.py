@@ -233,6 +233,14 @@ class Clocks(FaultsTest):
     def test_the_store_s_clock_is_put_forward(self):
         self.step(3600)
 
+    def test_what_is_used_up_stays_so_when_the_clock_is_put_forward(self):
+        first, second = self.gateways(2, {"all": {"requests": 10, "per": "1h", "shared": "main"}})
+        self.assertEqual(self.statuses(first, 10), [200] * 10)
+        self.wall.set(5 * 3600)  # the TTL of the counter is shorter
+        for _ in range(20):
+            self.assertEqual(self.statuses(second, 1), [429])
+            time.sleep(0.02)
+
     def test_the_store_s_clock_is_put_back(self):
         self.step(-3600)
 

@@ -5,12 +5,14 @@ was sent after the span's beginning and answered before its end, so that no dela
 and the share of decisions that were local need a machine that does nothing else: scripts/acceptance shows and asserts
 them, where the load did ask for twice the number."""
 
+import random
 import threading
 import time
 import unittest
 from collections import Counter
 from dataclasses import dataclass
 
+from support import admissions
 from support.case import FULL, report, scaled
 from support.messages import response_bytes
 from support.shared_case import SharedTest
@@ -47,6 +49,33 @@ WHOLE = (
     Row(10.0, 1, 1000, 30.0, 30.0, 5.0), Row(10.0, 100, 40, 30.0, 30.0, 5.0),
     Row(60.0, 1, 3000, 120.0), Row(60.0, 100, 100, 120.0),
 )
+
+
+class Bounds(unittest.TestCase):
+    """What judges the rows, beside the same by trying all spans."""
+
+    def setUp(self):
+        chosen = random.Random(7)
+        sent = [chosen.uniform(0, 3) for _ in range(300)]
+        self.admitted = [(at, at + chosen.choice((0.001, 0.01, 0.3, 2.0))) for at in sent]
+
+    def test_the_most_in_a_span(self):
+        for span in (0.05, 0.5, 1.0):
+            tried = max(sum(begin <= sent and received < begin + span for sent, received in self.admitted)
+                        for begin, _ in self.admitted)
+            self.assertEqual(admissions.most_in_a_span(self.admitted, span), tried)
+
+    def test_the_most_above_a_rate(self):
+        quick = sorted(pair for pair in self.admitted if pair[1] - pair[0] <= 0.05)
+        tried = max(sum(begin <= sent and received <= end for sent, received in quick) - 50 * (end - begin)
+                    for begin, _ in quick for _, end in quick if end > begin)
+        seen = admissions.most_above_a_rate(self.admitted, 50)
+        self.assertLessEqual(seen, tried + 1e-9)
+        self.assertGreater(seen, tried - 2)
+
+    def test_the_most_in_a_window(self):
+        windows = Counter(int(sent) for sent, received in self.admitted if int(sent) == int(received))
+        self.assertEqual(admissions.most_in_a_window(self.admitted, 1.0, 0.0, margin=0.0), max(windows.values()))
 
 
 class Rows(SharedTest):
