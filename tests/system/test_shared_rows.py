@@ -150,7 +150,8 @@ class Rows(SharedTest):
                 gateways, [(each, keys, rate, [((0.0, seconds),)] * GATEWAYS) for each in limits], seconds)
             for each in ALGORITHMS:
                 self.judge(row, Judged(each, number, per, answers[each]))
-                self.assertGreater(len({one.key for one in answers[each]}), 0.8 * row.keys)
+                if FULL:
+                    self.assertGreater(len({one.key for one in answers[each]}), 0.8 * row.keys)
             for stint in gateways:
                 stint.stop()
 
