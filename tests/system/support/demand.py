@@ -39,6 +39,7 @@ class Station:
     keys: tuple = ("",)
     connections: int = 2
     request: bytes = b""  # in place of a GET of the target with a key
+    once: bool = False  # each key; then it is done
 
     def asks(self, at: float) -> bool:
         return any(begin <= at < end for begin, end in self.spans)
@@ -53,9 +54,10 @@ class _Connection:
         self.every = station.connections / station.rate
         self.due = self.every * number / station.connections
         keys = station.keys[number::station.connections] or station.keys
-        self.requests = itertools.cycle([
-            (key, station.request or request_bytes("GET", station.target, [("X-Key", key)] if key else []))
-            for key in keys])
+        once = ((key, station.request or request_bytes("GET", station.target, [("X-Key", key)] if key else []))
+                for key in keys)
+        self.requests = once if station.once else itertools.cycle(list(once))
+        self.next = next(self.requests)
         self.sock = None  # before its first request: gateways close those that are idle
         self.data = b""
         self.key, self.sent = "", 0.0
@@ -71,9 +73,13 @@ class _Connection:
             self.sock.close()
 
     def ask(self) -> None:
-        self.key, request = next(self.requests)
+        self.key, request = self.next
         self.sent = time.monotonic()
         self.sock.sendall(request)
+        self.next = next(self.requests, None)
+
+    def is_done(self, at: float) -> bool:
+        return not self.next or not self.station.asks(at) and self.station.next_begin(at) is None
 
     def status(self) -> "int | None":
         """Of the response, once it is there."""
@@ -134,7 +140,7 @@ def _play(stations, begin: float, seconds: float) -> list:
                 busy -= 1
                 station = connection.station
                 seen.append((station.row, connection.key, station.gateway, status, connection.sent, received))
-                if not station.asks(received - begin) and station.next_begin(received - begin) is None:
+                if connection.is_done(received - begin):
                     connection.close(selector)
                     continue
                 connection.due = max(connection.due + connection.every, received - begin)

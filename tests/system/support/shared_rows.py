@@ -89,7 +89,8 @@ def rotating(begin: float, end: float, pause: float) -> "list[tuple]":
     return [tuple(all_of_it) for all_of_it in spans]
 
 
-def asked_of(gateways, demands, seconds: float, meanwhile=None, connections: int = 2) -> "tuple[float, dict]":
+def asked_of(gateways, demands, seconds: float, meanwhile=None, connections: int = 2,
+             once: bool = False) -> "tuple[float, dict]":
     """(when it began, the answers by row). demands: (row, keys, rate over all gateways, spans of each gateway, which
     share the rate). meanwhile(begin): is called while it goes on."""
     stations = []
@@ -98,7 +99,7 @@ def asked_of(gateways, demands, seconds: float, meanwhile=None, connections: int
             for at in spans[number]:
                 sharing = sum(any(begin <= at[0] < end for begin, end in each) for each in spans)
                 stations.append(Station(row, number, stint.port, rate / sharing, (at,), f"/{row}", keys,
-                                        connections))
+                                        connections, once=once))
     with Demand(stations, seconds) as demand:
         if meanwhile:
             meanwhile(demand.begin)
