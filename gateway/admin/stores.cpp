@@ -22,6 +22,8 @@ std::string_view word_for(const stores::StoreState& state) {
         return "unfit";
     if (!state.up)
         return "down";
+    if (!state.unconfirmed.empty())
+        return "unconfirmed";
     return state.asking ? "ready" : name_of(state.session);
 }
 
@@ -31,6 +33,22 @@ Json session_json(const stores::StoreState& state, SteadyTime now) {
     if (state.session == SessionState::active)
         session["ends_in_ms"] = milliseconds_in(std::max(state.ends_at - now, Duration::zero()));
     return session;
+}
+
+Json sentinel_json(const stores::StoreSentinels& sentinels, const stores::StoreState& state) {
+    Json json{{"master", sentinels.master}};
+    if (!state.unconfirmed.empty())
+        json["failure"] = state.unconfirmed;
+    json["servers"] = Json::array();
+    for (const redis::SentinelState& each : state.sentinels) {
+        Json server{{"address", each.address}, {"up", each.up}};
+        if (!each.names.empty())
+            server["names"] = each.names;
+        if (!each.error.empty())
+            server["error"] = each.error;
+        json["servers"].push_back(std::move(server));
+    }
+    return json;
 }
 
 Json store_json(const stores::Store& store, SteadyTime now) {
@@ -47,6 +65,8 @@ Json store_json(const stores::Store& store, SteadyTime now) {
     }
     if (!state.unfit.empty())
         json["unfit"] = state.unfit;
+    if (const auto& sentinels = store.settings().sentinels)
+        json["sentinel"] = sentinel_json(*sentinels, state);
     if (!state.last_error.empty())
         json["last_error"] = {
             {"text", state.last_error}, {"ago_ms", milliseconds_in(now - state.last_error_at)}};

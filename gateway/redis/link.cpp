@@ -32,7 +32,16 @@ void Link::give_up(std::string what) {
         connection_->give_up(std::move(what));
 }
 
+void Link::change_address(std::string what) {
+    changes_ = connection_ != nullptr;
+    if (connection_)
+        connection_->give_up(std::move(what));
+    else if (pauses_)
+        find_after(Duration::zero());
+}
+
 void Link::find() {
+    pauses_ = false;
     addresses_->find([this](const AddressSource::Answer& found) {
         Connection::Owner& owner = *this;
         if (found.failure.empty())
@@ -53,10 +62,16 @@ void Link::on_end(const Failure& why) {
 
 void Link::pause_and_find() {
     const auto random = static_cast<std::uint32_t>(random_() << 16U ^ random_());
-    timer_.expires_after(backoff_.next(random));
+    const Duration pause = backoff_.next(random);
+    find_after(std::exchange(changes_, false) ? Duration::zero() : pause);
+}
+
+void Link::find_after(Duration pause) {
+    pauses_ = true;
+    timer_.expires_after(pause);
     timer_.async_wait([link = std::weak_ptr{self_}](const ErrorCode& error) {
         const auto live = link.lock();
-        if (!error && live)
+        if (!error && live && (*live)->pauses_) // else it was armed anew in the same turn
             (*live)->find();
     });
 }

@@ -62,6 +62,9 @@ class Link final : private Connection::Owner {
     // Ends the connection, with a later turn of the event loop: its commands are answered, and
     // another address is tried. what: "READONLY ...".
     void give_up(std::string what);
+    // The same, and the next attempt follows at once, also if none is under way now: the address
+    // source knows of another address.
+    void change_address(std::string what);
 
   private:
     using Timer = net::asio::basic_waitable_timer<
@@ -74,6 +77,7 @@ class Link final : private Connection::Owner {
     void on_end(const Failure& why) override;
     void find();
     void pause_and_find();
+    void find_after(Duration pause);
 
     const net::Executor executor_;
     const LinkSettings settings_;
@@ -83,6 +87,8 @@ class Link final : private Connection::Owner {
     std::minstd_rand random_;
     Timer timer_;
     std::unique_ptr<Connection> connection_;
+    bool pauses_ = false;  // until the next attempt
+    bool changes_ = false; // the next attempt follows at once
     // Gone with this object: a timer that has expired may still be pending on the event loop.
     const std::shared_ptr<Link*> self_ = std::make_shared<Link*>(this);
 };

@@ -78,6 +78,9 @@ class StoreClient final : private Link::User {
     // Subscribes to a channel on this connection and all later ones. One handler for each channel.
     void subscribe(std::string channel, MessageHandler handler);
 
+    // Gives the server up for another address that the AddressSource knows now. why: for people.
+    void change_address(std::string why) { calls_->change_address(std::move(why)); }
+
     [[nodiscard]] bool up() const noexcept { return up_; }
     // Returns what the server has said when it came up last; empty before the first time.
     [[nodiscard]] const ServerFacts& facts() const noexcept { return facts_; }

@@ -21,8 +21,10 @@ class Making {
     stores::StoreSettings settings_of(const config::Store& store) {
         stores::StoreSettings settings;
         settings.name = store.name;
-        settings.host = store.host;
-        settings.port = store.port;
+        settings.host = store.redis.host;
+        settings.port = store.redis.port;
+        if (store.sentinel)
+            settings.sentinels = sentinels_of(store.name, *store.sentinel);
         settings.tls = tls_.store(store.name);
         if (store.tls)
             settings.server_name = store.tls->server_name;
@@ -41,6 +43,20 @@ class Making {
     config::ConfigErrors mistakes;
 
   private:
+    stores::StoreSentinels
+    sentinels_of(const std::string& store, const config::StoreSentinel& sentinel) {
+        stores::StoreSentinels made;
+        made.master = sentinel.master;
+        for (const config::StoreServer& server : sentinel.servers)
+            made.servers.push_back({server.host, server.port});
+        made.tls = tls_.sentinel(store);
+        if (sentinel.tls)
+            made.server_name = sentinel.tls->server_name;
+        made.user = sentinel.username;
+        made.password = content_of(sentinel.password_file);
+        return made;
+    }
+
     std::string content_of(const std::string& path) {
         if (path.empty())
             return {};

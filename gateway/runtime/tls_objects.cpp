@@ -155,6 +155,10 @@ TlsClientPtr TlsObjects::store(const std::string& name) const {
     return find(stores, name);
 }
 
+TlsClientPtr TlsObjects::sentinel(const std::string& store) const {
+    return find(sentinels, store);
+}
+
 TlsServerPtr TlsObjects::listener(const std::string& address) const {
     return find(listeners, address);
 }
@@ -176,9 +180,12 @@ Result<TlsObjects, config::ConfigErrors> load_tls(
     for (const config::Upstream& upstream : config.upstreams)
         if (is_https(upstream))
             loading.objects.upstreams[upstream.name] = loading.client(upstream.tls);
-    for (const config::Store& store : config.stores)
+    for (const config::Store& store : config.stores) {
         if (store.tls)
             loading.objects.stores[store.name] = loading.client(*store.tls);
+        if (store.sentinel && store.sentinel->tls)
+            loading.objects.sentinels[store.name] = loading.client(*store.sentinel->tls);
+    }
     if (!loading.mistakes.empty())
         return std::move(loading.mistakes);
     return std::move(loading.objects);

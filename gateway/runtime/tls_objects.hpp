@@ -35,6 +35,7 @@ struct TlsObjects {
     TlsServerPtr admin;                            // nullptr if the admin listener is plaintext
     std::map<std::string, TlsClientPtr> upstreams; // key: name of an upstream with https endpoints
     std::map<std::string, TlsClientPtr> stores;    // key: name of a store with TLS
+    std::map<std::string, TlsClientPtr> sentinels; // key: name of a store with TLS to its Sentinels
     std::vector<MadeOf<tls::ServerSettings, tls::Server>> servers;
     std::vector<MadeOf<tls::ClientSettings, tls::Client>> clients;
     std::vector<std::string> warnings; // about objects that were newly made
@@ -42,9 +43,11 @@ struct TlsObjects {
     [[nodiscard]] FileStamps files() const;
     // Returns the expiry of each server certificate, by the file that has it.
     [[nodiscard]] std::map<std::string, WallTime> expiries() const;
-    // Return the TLS object of an upstream, a store or a listener; nullptr means plaintext.
+    // Return the TLS object of an upstream, a store, its Sentinels or a listener; nullptr means
+    // plaintext.
     [[nodiscard]] TlsClientPtr upstream(const std::string& name) const;
     [[nodiscard]] TlsClientPtr store(const std::string& name) const;
+    [[nodiscard]] TlsClientPtr sentinel(const std::string& store) const;
     [[nodiscard]] TlsServerPtr listener(const std::string& address) const;
 };
 

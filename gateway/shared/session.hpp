@@ -36,6 +36,14 @@ enum class SessionState : std::uint8_t {
 // Returns the state in a word: "active".
 [[nodiscard]] std::string_view name_of(SessionState state) noexcept;
 
+// How long a server may be used after others were asked whether it is the primary, and said so. A
+// gateway's shares end two thirds of the time to live after it has used the server last. A new
+// primary gives them to others a time to live after its first call, which comes only when the
+// former one cannot be confirmed any more.
+[[nodiscard]] constexpr Duration longest_confirmation(Duration time_to_live) noexcept {
+    return time_to_live / 8;
+}
+
 // Not thread-safe. The session ends at its own clock after two thirds of its time to live, at the
 // store's after all of it: the rest allows for clocks that differ in speed.
 class Session {

@@ -3,6 +3,7 @@
 
 #include "net/clock.hpp"
 #include "shared/store_script.hpp"
+#include "stores/connecting.hpp"
 #include "stores/fitness.hpp"
 #include "stores/store_turn.hpp"
 
@@ -48,7 +49,11 @@ shared::SessionTerms StoreLoop::new_terms() {
 
 void StoreLoop::run() noexcept {
     const auto work = net::asio::make_work_guard(context_);
-    turn([this](const Now&) { connect(); });
+    turn([this](const Now&) {
+        redis::SentinelWatch::Watcher& watcher = *this;
+        sentinels_ = watch_sentinels(executor(), shared_.settings, watcher);
+        connect();
+    });
     for (;;) {
         try {
             context_.run();
@@ -65,27 +70,45 @@ void StoreLoop::run() noexcept {
     shares_.drop_shares(now);
     shared_.limits.stand({}, now.steady);
     client_.reset();
+    sentinels_.reset();
 }
 
 void StoreLoop::connect() {
-    const StoreSettings& settings = shared_.settings;
-    auto connection = std::make_shared<redis::ConnectionSettings>();
-    connection->login = {.user = settings.user, .password = settings.password};
-    connection->tls = settings.tls;
-    connection->reply_timeout = settings.call_timeout();
-    auto addresses = std::make_unique<redis::HostAddresses>(
-        executor(), settings.host, settings.port,
-        settings.server_name.empty() ? settings.host : settings.server_name);
     redis::StoreClient::Watcher& watcher = *this;
     client_ = std::make_unique<redis::StoreClient>(
-        executor(), redis::LinkSettings{.connection = std::move(connection)}, std::move(addresses),
+        executor(), server_link(shared_.settings),
+        server_addresses(executor(), shared_.settings, sentinels_.get()),
         std::string{shared::store_script()}, watcher);
     client_->subscribe(shared_.names.registry(), [this](std::string_view message) {
         turn([&](const Now& now) {
-            if (usable())
+            if (usable(now.steady))
                 shares_.recall(message, now);
         });
     });
+}
+
+void StoreLoop::on_sentinels() {
+    turn([this](const Now& now) { follow_sentinels(now.steady); });
+}
+
+// Gives the server up as soon as a majority names another one.
+void StoreLoop::follow_sentinels(SteadyTime now) {
+    const auto primary = sentinels_->primary(now);
+    if (primary && !sentinels_->confirms(now))
+        client_->change_address("the Sentinels name another primary: " + primary->text());
+    std::string why = primary ? std::string{} : sentinels_->failure(now);
+    if (why.empty() != unconfirmed_.empty()) {
+        has_news_ = true;
+        if (why.empty())
+            spdlog::info("store {}: the Sentinels name {}", shared_.settings.name, primary->text());
+        else if (client_->up()) // else the client says so
+            spdlog::warn("store {}: {}", shared_.settings.name, why);
+    }
+    unconfirmed_ = std::move(why);
+}
+
+bool StoreLoop::usable(SteadyTime now) const {
+    return client_->up() && unfit_.empty() && (!sentinels_ || sentinels_->confirms(now));
 }
 
 // A server that was unfit tells its facts to a new connection only.
@@ -137,7 +160,7 @@ void StoreLoop::go_on(const Now& now) {
     if (shares_.session().state() == SessionState::dead)
         begin_session(now);
     SteadyTime next = connect_again_at_;
-    if (usable()) {
+    if (usable(now.steady)) {
         next = std::min(next, shares_.tick(now));
         if (const auto since = shares_.session().unanswered_since(); since && stood_.answers)
             next = std::min(next, *since + shared_.settings.timeout);
@@ -149,7 +172,7 @@ void StoreLoop::go_on(const Now& now) {
 }
 
 void StoreLoop::go_on_leaving(const Now& now) {
-    if (!usable() || now.steady >= *leave_by_ || shares_.leave(now)) {
+    if (!usable(now.steady) || now.steady >= *leave_by_ || shares_.leave(now)) {
         context_.stop();
         return;
     }
@@ -201,8 +224,8 @@ ServedLimits::Standing StoreLoop::standing(SteadyTime now) const {
     const bool known = session.state() != SessionState::unknown;
     return {
         .ends_at = session.ends_at(),
-        .asking = active && usable() && !leave_by_,
-        .answers = known && usable() && !is_overdue(now)};
+        .asking = active && usable(now) && !leave_by_,
+        .answers = known && usable(now) && !is_overdue(now)};
 }
 
 void StoreLoop::report(const Now& now) {
@@ -245,6 +268,8 @@ void StoreLoop::publish(const Now& now) {
          .round_trip = client.round_trip,
          .times_up = client.times_up,
          .unfit = unfit_,
+         .unconfirmed = unconfirmed_,
+         .sentinels = sentinels_ ? sentinels_->state() : std::vector<redis::SentinelState>{},
          .last_error = call_is_later ? last_failure_ : client.last_error,
          .last_error_at = call_is_later ? last_failure_at_ : client.last_error_at,
          .session = session.state(),

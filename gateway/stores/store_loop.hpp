@@ -3,6 +3,7 @@
 
 #include "base/once_a_second.hpp"
 #include "net/types.hpp"
+#include "redis/sentinel_watch.hpp"
 #include "redis/store_client.hpp"
 #include "shared/share_client.hpp"
 #include "stores/counter_names.hpp"
@@ -35,6 +36,7 @@ struct StoreShared {
 
 // Used on the store's thread but for executor(), run() and the constructor.
 class StoreLoop final : private redis::StoreClient::Watcher,
+                        private redis::SentinelWatch::Watcher,
                         private shared::Transport,
                         private shared::ShareListener {
   public:
@@ -65,9 +67,11 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     // The connection.
     void on_up(const redis::ServerFacts& facts) override;
     void on_down(const redis::Failure& why) override;
+    void on_sentinels() override;
     void connect();
     void connect_again();
-    [[nodiscard]] bool usable() const noexcept { return client_->up() && unfit_.empty(); }
+    void follow_sentinels(SteadyTime now);
+    [[nodiscard]] bool usable(SteadyTime now) const;
 
     // Calls: store_loop_calls.cpp.
     void send(shared::Call call) override;
@@ -98,7 +102,8 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     SteadyTime armed_for_ = SteadyTime::max();
     WaitingWants waiting_;
     shared::ShareClient shares_;
-    std::string unfit_; // why the server is not used
+    std::string unfit_;       // why the server is not used
+    std::string unconfirmed_; // why no majority of the Sentinels names it
     SteadyTime connect_again_at_ = SteadyTime::max();
     bool was_up_ = false;
     std::string told_down_; // the latest reason that was logged
@@ -108,9 +113,10 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     SteadyTime last_failure_at_{};
     ServedLimits::Standing stood_;
     SteadyTime published_at_{};
-    bool has_news_ = false;                      // to be published at once
-    std::optional<SteadyTime> leave_by_;         // stop() was called
-    std::unique_ptr<redis::StoreClient> client_; // goes first
+    bool has_news_ = false;                           // to be published at once
+    std::optional<SteadyTime> leave_by_;              // stop() was called
+    std::unique_ptr<redis::SentinelWatch> sentinels_; // null: none
+    std::unique_ptr<redis::StoreClient> client_;      // goes first
 };
 
 } // namespace stint::stores

@@ -53,7 +53,7 @@ void StoreLoop::note_failed_call(const std::string& why, SteadyTime now) {
 
 void StoreLoop::trust() noexcept {
     turn([this](const Now& now) {
-        if (usable())
+        if (usable(now.steady))
             (void)shares_.trust(now);
     });
 }
@@ -69,7 +69,7 @@ void StoreLoop::take_wants() noexcept {
 void StoreLoop::ask(const Want& want, const Now& now) noexcept {
     shared::Wanted outcome = shared::Wanted::failed;
     try {
-        if (usable() && !leave_by_)
+        if (usable(now.steady) && !leave_by_)
             outcome = shares_.want(want.counter, want.of, want.cost, now);
         if (outcome == shared::Wanted::asked)
             return waiting_.add(want.counter, want.waiter);

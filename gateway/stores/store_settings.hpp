@@ -2,12 +2,15 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "redis/sentinel_votes.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace stint::tls {
 class Client;
@@ -15,8 +18,22 @@ class Client;
 
 namespace stint::stores {
 
+// Sentinels that know which of several servers is the primary.
+struct StoreSentinels {
+    std::string master = {};                     // the name of the servers there: "mymaster"
+    std::vector<redis::HostPort> servers = {};   // the Sentinels; not empty
+    std::shared_ptr<const tls::Client> tls = {}; // null: without TLS
+    std::string server_name = {}; // that their certificates must be for; empty: the host
+    std::string user = {};
+    std::string password = {};
+
+    friend bool operator==(const StoreSentinels&, const StoreSentinels&) = default;
+};
+
 struct StoreSettings {
-    std::string name = {};          // "main"
+    std::string name = {}; // "main"
+    // If any, they name the server, instead of `host` and `port`.
+    std::optional<StoreSentinels> sentinels = {};
     std::string host = "127.0.0.1"; // a name, or an address without brackets
     std::uint16_t port = 6379;
     std::shared_ptr<const tls::Client> tls = {}; // null: without TLS

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "redis/sentinel_watch.hpp"
 #include "shared/session.hpp"
 
 #include <atomic>
@@ -10,17 +11,22 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace stint::stores {
 
 // The state of a store. As of the latest beat, or of the latest change.
 struct StoreState {
-    bool up = false;             // the server answers
-    std::string address = {};    // the server's; empty without a connection
-    SteadyTime up_since = {};    // valid if up
-    Duration round_trip = {};    // the last reply's
-    std::uint64_t times_up = 0;  // how often the server has come up
-    std::string unfit = {};      // why the server is not used; empty: it is
+    bool up = false;            // the server answers
+    std::string address = {};   // the server's; empty without a connection
+    SteadyTime up_since = {};   // valid if up
+    Duration round_trip = {};   // the last reply's
+    std::uint64_t times_up = 0; // how often the server has come up
+    std::string unfit = {};     // why the server is not used; empty: it is
+    // Why no majority of the Sentinels names the server, which is not used then; empty: one does,
+    // or there are no Sentinels.
+    std::string unconfirmed = {};
+    std::vector<redis::SentinelState> sentinels = {};
     std::string last_error = {}; // the last reason why the server was down or refused a call
     SteadyTime last_error_at = {};
 

@@ -40,6 +40,11 @@ void Simulation::faults() {
 
 void Simulation::fault() {
     Gateway& gateway = *gateways_[below(gateways_.size())];
+    if (terms_.sentinels > 0 && chance(0.3)) {
+        for (Instant& until : gateway.no_sentinel_until)
+            until = chance(0.6) ? now_ + between(200ms, 4s) : until;
+        return note("g" + std::to_string(gateway.index) + " is cut off from Sentinels");
+    }
     switch (below(12)) {
     case 0:
     case 1:

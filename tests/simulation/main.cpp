@@ -2,6 +2,10 @@
 //   shared_simulation schedules MODE COUNT [FIRST]   each keeps its limit's promise
 //   shared_simulation mutants COUNT                  each other safeguard of the script is needed
 //   shared_simulation play [NUMBER [mutant]]         the schedules that are written down; tells one
+//   shared_simulation split MODE COUNT [FIRST]       so, too, with several primaries at a time,
+//   told of by
+//                                                    Sentinels; not if one Sentinel's word is
+//                                                    enough
 //   shared_simulation calm MODE                      how much is admitted without faults
 //   shared_simulation tell MODE SCHEDULE             what happens in one schedule
 // MODE: sliding, fixed, clock, bucket. The same arguments make the same schedules.
@@ -83,6 +87,33 @@ int schedules(const Mode& mode, std::uint64_t count, std::uint64_t first) {
     std::cout << mode.name << ": " << count << " schedules, " << asked << " requests, " << admitted
               << " admitted, " << broken << " schedules above the number\n";
     return broken == 0 && admitted > 0 ? 0 : 1;
+}
+
+// A primary that another one has replaced goes on serving gateways that have not been told.
+int split(const Mode& mode, std::uint64_t count, std::uint64_t first) {
+    LuaStore store{std::string{store_script()}};
+    std::uint64_t admitted = 0;
+    const auto broken = [&](bool majority) {
+        std::uint64_t found = 0;
+        for (std::uint64_t seed = first; seed < first + count; ++seed) {
+            ScheduleTerms terms = random_terms(seed, mode);
+            terms.sentinels = 3;
+            terms.majority = majority;
+            terms.length = 10s;
+            const Outcome outcome = Simulation{terms, store}.run();
+            admitted += majority ? outcome.admitted.size() : 0;
+            const std::string how = broken_promise(terms, outcome);
+            if (!how.empty() && ++found <= 5 && majority)
+                std::cout << mode.name << " schedule " << seed << ": " << how << "\n";
+        }
+        return found;
+    };
+    const std::uint64_t by_majority = broken(true);
+    const std::uint64_t by_one = broken(false);
+    std::cout << mode.name << ": " << count << " schedules with several primaries, " << admitted
+              << " admitted, " << by_majority << " above the number; " << by_one
+              << " if one Sentinel's word is enough\n";
+    return by_majority == 0 && by_one > 0 && admitted > 0 ? 0 : 1;
 }
 
 Outcome outcome_of(const Scenario& scenario, LuaStore& store, bool mutant, bool tell = false) {
@@ -220,6 +251,9 @@ int run(const std::vector<std::string>& words) {
     const std::string& what = word(0);
     if (what == "schedules")
         return schedules(
+            mode_named(word(1)), std::stoull(word(2)), words.size() > 3 ? std::stoull(word(3)) : 1);
+    if (what == "split")
+        return split(
             mode_named(word(1)), std::stoull(word(2)), words.size() > 3 ? std::stoull(word(3)) : 1);
     if (what == "mutants")
         return try_mutants(std::stoull(word(1)));

@@ -1,9 +1,11 @@
 // One gateway of a simulation: its clocks, its way to the store, its clients.
 #pragma once
 
+#include "redis/sentinel_votes.hpp"
 #include "simulation.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,19 +33,23 @@ struct Simulation::Gateway final : Transport, ShareListener {
             of.note(text);
         }
         const auto life_ = life;
+        const std::optional<std::size_t> to = primary();
+        if (!to)
+            return; // nobody says who it is
+        followed = *to;
         Instant& repeat = returns && repeat_return_after > 0 ? repeat_return_after : repeat_after;
         if (repeat > 0 && !call.counter.empty())
-            of.at(of.now_ + std::exchange(repeat, 0), [this, life_, call] {
-                of.deliver(index, life_, call);
+            of.at(of.now_ + std::exchange(repeat, 0), [this, life_, to, call] {
+                of.deliver(index, life_, *to, call);
             });
         const int copies = of.terms_.faults && of.chance(0.01) ? 2 : 1;
         for (int i = 0; i < copies; ++i) {
             if (lossy && of.chance(0.3))
                 continue;
-            of.at(of.now_ + of.delay(*this), [this, life_, call] {
+            of.at(of.now_ + of.delay(*this), [this, life_, to, call] {
                 const bool lost = !call.counter.empty() && of.now_ < lose_syncs_until;
                 if (of.now_ >= cut_until && !lost)
-                    of.deliver(index, life_, call);
+                    of.deliver(index, life_, *to, call);
             });
         }
     }
@@ -65,6 +71,15 @@ struct Simulation::Gateway final : Transport, ShareListener {
                 of.shares_outlive_sessions_ ? SteadyTime::max() - Duration{1} : session.ends_at());
             limit->share_policy().set_asking(session.state() == SessionState::active);
         }
+    }
+
+    // The primary that calls go to, by its number.
+    [[nodiscard]] std::optional<std::size_t> primary() const {
+        if (of.terms_.sentinels == 0)
+            return 0;
+        const auto named =
+            votes.primary(now().steady - longest_confirmation(of.terms_.time_to_live));
+        return named ? std::optional<std::size_t>{named->port} : std::nullopt;
     }
 
     [[nodiscard]] Now now() const {
@@ -97,6 +112,10 @@ struct Simulation::Gateway final : Transport, ShareListener {
     std::map<std::string, std::uint64_t> calls_of; // by counter; see number_calls_by_counter()
     bool leaving = false;
     std::map<std::string, std::vector<std::pair<int, Instant>>> waiting; // key, since; by counter
+    redis::SentinelVotes votes{of.terms_.majority ? of.terms_.sentinels : 1};
+    std::vector<Instant> no_sentinel_until = std::vector<Instant>(of.terms_.sentinels);
+    std::size_t believes = static_cast<std::size_t>(index); // without a majority: a Sentinel
+    std::size_t followed = 0; // the primary of its latest call: replies of another one are lost
 };
 
 } // namespace stint::shared

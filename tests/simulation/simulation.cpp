@@ -19,6 +19,7 @@ Simulation::Simulation(const ScheduleTerms& terms, LuaStore& store, bool keep_hi
     store_.data = {};
     one_gateway_ = make_limits();
     store_.replication_id = "aa0";
+    sentinel_names_.resize(terms_.sentinels);
     store_.published = [this](const std::string& counter) { spread(counter); };
     for (int i = 0; i < terms_.gateways; ++i) {
         gateways_.push_back(std::make_unique<Gateway>(*this, i));
@@ -151,6 +152,8 @@ void Simulation::repeat_next_return(int index, Duration later) {
 }
 
 void Simulation::fail_over() {
+    if (terms_.sentinels > 0)
+        leave_former_primary();
     store_.data = replica_;
     store_.replication_id = "bb" + std::to_string(++replication_ids_);
     note("the store fails over");
@@ -276,26 +279,28 @@ void Simulation::demand(int index) {
     at(next, [this, index] { demand(index); });
 }
 
-void Simulation::deliver(int index, std::uint64_t life, Call call) {
-    if (now_ < store_down_until_)
+void Simulation::deliver(int index, std::uint64_t life, std::size_t primary, Call call) {
+    if (primary == formers_.size() && now_ < store_down_until_)
         return;
-    Reply answer = store_.run(call, store_clock());
+    Reply answer = run_at(primary, call);
     outcome_.store_calls += now_ >= terms_.begin.count() ? 1 : 0;
     Gateway& gateway = *gateways_[static_cast<std::size_t>(index)];
     if (gateway.lossy && chance(0.3))
         return;
     const std::uint64_t number = call.number;
-    at(now_ + delay(gateway),
-       [this, index, life, number, answer] { reply(index, life, number, answer); });
+    at(now_ + delay(gateway), [this, index, life, primary, number, answer] {
+        reply(index, life, primary, number, answer);
+    });
 }
 
-void Simulation::reply(int index, std::uint64_t life, std::uint64_t number, Reply answer) {
+void Simulation::reply(
+    int index, std::uint64_t life, std::size_t primary, std::uint64_t number, Reply answer) {
     Gateway& gateway = *gateways_[static_cast<std::size_t>(index)];
-    if (gateway.life != life || now_ < gateway.cut_until)
+    if (gateway.life != life || now_ < gateway.cut_until || primary != gateway.followed)
         return;
     if (now_ < gateway.paused_until)
-        return at(gateway.paused_until, [this, index, life, number, answer] {
-            reply(index, life, number, answer);
+        return at(gateway.paused_until, [this, index, life, primary, number, answer] {
+            reply(index, life, primary, number, answer);
         });
     if (keep_history_) {
         std::ostringstream text;
@@ -331,6 +336,9 @@ Outcome Simulation::run() {
             at(begin, [this, i] { start(i); });
         at(begin + 1, [this, i] { demand(i); });
     }
+    if (terms_.sentinels > 0)
+        for (const auto& gateway : gateways_)
+            ask_sentinels(*gateway);
     if (terms_.faults) {
         clone_and_reload();
         at(between(1300ms, 3s), [this] { faults(); });

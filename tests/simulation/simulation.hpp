@@ -38,6 +38,10 @@ struct ScheduleTerms {
         std::chrono::milliseconds{900}; // how long a gateway is busy or idle; 0: always busy
     bool starts = true;                 // the gateways start by themselves
     bool faults = true;                 // of the network, the clocks, the store, and the gateways
+    // If any, they tell the gateways of another primary, each sooner or later; the former one
+    // goes on serving those who have not been told.
+    std::size_t sentinels = 0;
+    bool majority = true; // else a gateway believes the Sentinel that it reaches
     std::uint64_t seed = 1;
 };
 
@@ -120,8 +124,12 @@ class Simulation {
     void ask(Gateway& gateway);
     [[nodiscard]] limits::Decision admit(Gateway& gateway, int key);
     void retry(Gateway& gateway, const std::string& counter);
-    void deliver(int index, std::uint64_t life, Call call);
-    void reply(int index, std::uint64_t life, std::uint64_t number, Reply reply);
+    void deliver(int index, std::uint64_t life, std::size_t primary, Call call);
+    void
+    reply(int index, std::uint64_t life, std::size_t primary, std::uint64_t number, Reply reply);
+    [[nodiscard]] Reply run_at(std::size_t primary, const Call& call);
+    void leave_former_primary();
+    void ask_sentinels(Gateway& gateway);
     void spread(const std::string& counter);
     [[nodiscard]] Instant delay(const Gateway& gateway);
     [[nodiscard]] std::int64_t store_clock() const;
@@ -143,6 +151,12 @@ class Simulation {
     double store_rate_ = 1;
     Instant store_down_until_ = 0;
     StoreData replica_;
+    struct Former {
+        StoreData data;
+        std::string replication_id;
+    };
+    std::vector<Former> formers_;             // primaries in their order, without the latest
+    std::vector<std::size_t> sentinel_names_; // the primary that each Sentinel names
     std::vector<limits::LimitPtr> one_gateway_;
     std::uint64_t replication_ids_ = 0;
     bool shares_outlive_sessions_ = false;

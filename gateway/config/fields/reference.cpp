@@ -181,6 +181,7 @@ std::vector<SectionReference> reference() {
         section("permits", permits_fields()),
         section("state", state_fields()),
         section("stores.NAME", store_fields()),
+        section("stores.NAME.sentinel", sentinel_fields()),
         section("timeouts", timeout_fields()),
         section("min_rate", min_rate_fields()),
         section("access_log", access_log_fields()),

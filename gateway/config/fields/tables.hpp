@@ -15,6 +15,7 @@ namespace stint::config {
 [[nodiscard]] Table<Permits> permits_fields();
 [[nodiscard]] Table<State> state_fields();
 [[nodiscard]] Table<Store> store_fields();
+[[nodiscard]] Table<StoreSentinel> sentinel_fields();
 [[nodiscard]] Table<SharedLimit> shared_fields();
 [[nodiscard]] Table<Timeouts> timeout_fields();
 [[nodiscard]] Table<TimeoutOverrides> timeout_override_fields();

@@ -8,14 +8,29 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace stint::config {
 
-struct Store {
-    std::string name;
+struct StoreServer {
     std::string host; // an IP address (IPv6 without brackets) or a host name
     std::uint16_t port = 0;
     std::string text; // as configured
+};
+
+// Sentinels that name a store's server.
+struct StoreSentinel {
+    std::string master;
+    std::vector<StoreServer> servers{};
+    std::string username{};      // empty = the Sentinels' default user
+    std::string password_file{}; // as Store's
+    std::optional<UpstreamTls> tls{};
+};
+
+struct Store {
+    std::string name;
+    StoreServer redis{}; // without `sentinel`
+    std::optional<StoreSentinel> sentinel{};
     std::optional<UpstreamTls> tls{};
     std::string username{};       // empty = the server's default user
     std::string password_file{};  // absolute, or relative to the working folder; empty = none

@@ -1,4 +1,4 @@
-// Reads `stores`, and the keys of limits that gateways share.
+// Reads `stores`.
 #include "config/fields/limit_rows.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/text_check.hpp"
@@ -14,10 +14,8 @@ namespace stint::config {
 namespace {
 
 constexpr std::string_view a_store = "a map such as {redis: 127.0.0.1:6379}";
-constexpr std::string_view a_shared = "a store's name, or a map such as {store: main}";
-constexpr std::array<std::string_view, 3> failure_words{"share", "open", "closed"};
-// The store remembers sessions that have ended for 40 days: what they used counts for `per`.
-constexpr std::chrono::days longest_shared_window{31};
+constexpr std::string_view a_sentinel =
+    "a map such as {master: mymaster, servers: [10.0.0.1:26379]}";
 constexpr milliseconds longest_timeout{1'000};
 constexpr milliseconds shortest_session{5'000};
 constexpr milliseconds longest_session{600'000};
@@ -29,30 +27,117 @@ bool is_name_in_store(std::string_view text) {
     });
 }
 
-void read_server(const Field& field, const Value& value, Store& store, LoadState&) {
-    const auto endpoint = value.as(field.expected, parse_endpoint);
+std::optional<StoreServer> server_in(const Value& value, std::string_view expected) {
+    auto endpoint = value.as(expected, parse_endpoint);
     if (!endpoint)
-        return;
-    if (endpoint->is_unix || endpoint->tls)
-        return value.wrong("is no address of a store; expected " + std::string{field.expected});
-    store.host = endpoint->host;
-    store.port = endpoint->port;
-    store.text = endpoint->text;
+        return std::nullopt;
+    if (endpoint->is_unix || endpoint->tls) {
+        value.wrong("is no address of a store; expected " + std::string{expected});
+        return std::nullopt;
+    }
+    return StoreServer{std::move(endpoint->host), endpoint->port, std::move(endpoint->text)};
 }
 
-template <auto M>
-constexpr FieldOf<Store>
+void read_server(const Field& field, const Value& value, Store& store, LoadState&) {
+    if (auto server = server_in(value, field.expected))
+        store.redis = std::move(*server);
+}
+
+void read_sentinels(const Field& field, const Value& value, StoreSentinel& sentinel, LoadState&) {
+    const auto items = value.items(field.expected);
+    if (items && items->empty())
+        value.wrong("is empty; expected " + std::string{field.expected});
+    for (const Value& item : items.value_or(std::vector<Value>{})) {
+        auto server = server_in(item, "an address such as 10.0.0.1:26379");
+        if (!server)
+            continue;
+        if (std::ranges::find(sentinel.servers, server->text, &StoreServer::text) !=
+            sentinel.servers.end())
+            item.wrong(in_quotes(server->text) + " is listed already; remove one");
+        sentinel.servers.push_back(std::move(*server));
+    }
+}
+
+template <class S, auto M>
+constexpr FieldOf<S>
 secret_row(std::string_view key, std::string_view about, std::string_view expected) {
-    return Fields<Store>::other(
+    return Fields<S>::other(
         {.key = key, .about = about, .expected = expected, .otherwise = "none"},
         {.kind = FieldType::Kind::text, .name = "path of a file"},
-        [](const Field& field, const Value& value, Store& store, LoadState& loading) {
-            read_token_file(field, value, std::invoke(M, store), loading);
+        [](const Field& field, const Value& value, S& section, LoadState& loading) {
+            read_token_file(field, value, std::invoke(M, section), loading);
         },
-        [](const Field& field, const Store& store, const Config&, Shown::Map& members) {
-            if (!std::invoke(M, store).empty())
-                add(members, field.key, absolute_file(std::invoke(M, store)));
+        [](const Field& field, const S& section, const Config&, Shown::Map& members) {
+            if (!std::invoke(M, section).empty())
+                add(members, field.key, absolute_file(std::invoke(M, section)));
         });
+}
+
+template <class S>
+constexpr FieldOf<S> tls_row(std::string_view about) {
+    return Fields<S>::map(
+        {.key = "tls",
+         .about = about,
+         .expected = "a map such as {ca: own-ca.pem}",
+         .otherwise = "none"},
+        "map",
+        [](const Field&, const Value& value, S& section, LoadState& loading) {
+            read_upstream_tls(value, loading, section.tls.emplace());
+        },
+        [](const Field& field, const S& section, const Config& config, Shown::Map& members) {
+            if (section.tls)
+                add(members, field.key, shown(upstream_tls_fields(), *section.tls, config));
+        });
+}
+
+using SentinelRow = Fields<StoreSentinel>;
+constexpr std::array sentinel_table{
+    SentinelRow::text<&StoreSentinel::master, parse_name_in_store>(
+        {.key = "master",
+         .about = "The Sentinels' name of the servers.",
+         .expected = "a name such as mymaster",
+         .required = true},
+        "name"),
+    SentinelRow::other(
+        {.key = "servers",
+         .about = "All Sentinels, or a majority of them at least.",
+         .expected = "a list of addresses such as [10.0.0.1:26379, 10.0.0.2:26379, "
+                     "10.0.0.3:26379]",
+         .required = true},
+        {.kind = FieldType::Kind::text, .is_list = true, .name = "address, or name and port"},
+        &read_sentinels,
+        [](const Field& field, const StoreSentinel& of, const Config&, Shown::Map& members) {
+            Shown::List list;
+            for (const StoreServer& server : of.servers)
+                list.push_back(Shown{server.text});
+            add(members, field.key, std::move(list));
+        }),
+    SentinelRow::text<&StoreSentinel::username, parse_name_in_store>(
+        {.key = "username",
+         .about = "The user of AUTH at the Sentinels.",
+         .expected = "a name",
+         .otherwise = "the Sentinels' default user"},
+        "name"),
+    secret_row<StoreSentinel, &StoreSentinel::password_file>(
+        "password_file",
+        "A file with the password of AUTH at the Sentinels.",
+        "the path of a file with a password"),
+    tls_row<StoreSentinel>("TLS to the Sentinels, as the server's."),
+};
+
+// Reads `sentinel`, and requires either it or `redis`.
+void read_place(const Section& section, Store& store, LoadState& loading) {
+    const auto sentinel = section.find("sentinel");
+    const auto redis = section.find("redis");
+    if (sentinel && redis)
+        section.wrong_at("sentinel", "excludes redis; keep one of them");
+    if (!sentinel && !redis)
+        section.value().wrong("redis is missing; expected an address such as 127.0.0.1:6379");
+    if (!sentinel)
+        return;
+    StoreSentinel& of = store.sentinel.emplace();
+    if (const auto map = open_section(*sentinel, sentinel_fields(), a_sentinel))
+        read_fields(*map, sentinel_fields(), of, loading);
 }
 
 using StoreRow = Fields<Store>;
@@ -61,39 +146,39 @@ constexpr std::array store_table{
         {.key = "redis",
          .about = "The server: Redis from 7.0, or Valkey; a single one, without Cluster.",
          .expected = "an address such as 127.0.0.1:6379",
-         .required = true},
+         .otherwise = "*required* without `sentinel`"},
         {.kind = FieldType::Kind::text, .name = "address, or name and port"},
         &read_server,
         [](const Field& field, const Store& store, const Config&, Shown::Map& members) {
-            add(members, field.key, store.text);
+            if (!store.redis.text.empty())
+                add(members, field.key, store.redis.text);
         }),
     StoreRow::map(
-        {.key = "tls",
-         .about = "TLS to the server: a map as an upstream's, {} for the system's certificates.",
-         .expected = "a map such as {ca: own-ca.pem}",
+        {.key = "sentinel",
+         .about = "Instead of redis: Sentinels that name the server.",
+         .expected = a_sentinel,
          .otherwise = "none"},
         "map",
-        [](const Field&, const Value& value, Store& store, LoadState& loading) {
-            read_upstream_tls(value, loading, store.tls.emplace());
-        },
+        nullptr,
         [](const Field& field, const Store& store, const Config& config, Shown::Map& members) {
-            if (store.tls)
-                add(members, field.key, shown(upstream_tls_fields(), *store.tls, config));
+            if (store.sentinel)
+                add(members, field.key, shown(sentinel_fields(), *store.sentinel, config));
         }),
+    tls_row<Store>("TLS to the server: a map as an upstream's, {} for the system's certificates."),
     StoreRow::text<&Store::username, parse_name_in_store>(
         {.key = "username",
          .about = "The user of AUTH.",
          .expected = "a name",
          .otherwise = "the server's default user"},
         "name"),
-    secret_row<&Store::password_file>(
+    secret_row<Store, &Store::password_file>(
         "password_file", "A file with the password of AUTH.", "the path of a file with a password"),
     StoreRow::text<&Store::prefix, parse_name_in_store>(
         {.key = "prefix",
          .about = "The beginning of all names that Stint uses in the store.",
          .expected = "a name such as stint"},
         "name"),
-    secret_row<&Store::secret_file>(
+    secret_row<Store, &Store::secret_file>(
         "secret_file",
         "A file with a secret, the same in all gateways: without it, who reads the store can find "
         "out by trying which client a hash is of.",
@@ -117,49 +202,6 @@ constexpr std::array store_table{
              "The server forbids CONFIG, and its maxmemory-policy is known to be noeviction."}),
 };
 
-using SharedRow = Fields<SharedLimit>;
-constexpr std::array shared_table{
-    SharedRow::other(
-        {.key = "store",
-         .about = "The store, by its name under `stores`.",
-         .expected = "a store's name",
-         .required = true},
-        {.kind = FieldType::Kind::text, .name = "name of a store"},
-        nullptr,
-        [](const Field& field,
-           const SharedLimit& shared,
-           const Config& config,
-           Shown::Map& members) {
-            if (shared.store < config.stores.size())
-                add(members, field.key, config.stores[shared.store].name);
-        }),
-    SharedRow::word<&SharedLimit::on_store_failure>(
-        {.key = "on_store_failure",
-         .about = "While the store is gone: each gateway uses the shares that it holds; open: and "
-                  "counts alone where it holds too little; closed: admits nothing.",
-         .expected = "share, open or closed"},
-        failure_words),
-};
-
-// Reads the name of a store; reports an unknown one.
-void read_store_name(const Value& value, SharedLimit& shared, const LoadState& loading) {
-    const auto name = value.scalar("a store's name");
-    if (!name)
-        return;
-    const auto& stores = loading.config.stores;
-    const auto found = std::ranges::find(stores, *name, &Store::name);
-    if (found != stores.end()) {
-        shared.store = static_cast<std::size_t>(found - stores.begin());
-        return;
-    }
-    std::string known;
-    for (const Store& store : stores)
-        known.append(known.empty() ? "" : ", ").append(in_quotes(store.name));
-    value.wrong(
-        in_quotes(*name) + " is not a store; expected " +
-        (known.empty() ? "a name under stores: which this file does not have" : known));
-}
-
 } // namespace
 
 // A part of keys in the store must not change where a key begins or ends.
@@ -170,12 +212,12 @@ Parsed<std::string> parse_name_in_store(std::string_view text) {
     return std::string{text};
 }
 
-Table<Store> store_fields() {
-    return store_table;
+Table<StoreSentinel> sentinel_fields() {
+    return sentinel_table;
 }
 
-Table<SharedLimit> shared_fields() {
-    return shared_table;
+Table<Store> store_fields() {
+    return store_table;
 }
 
 void read_stores(const Value& value, LoadState& loading) {
@@ -186,8 +228,10 @@ void read_stores(const Value& value, LoadState& loading) {
             entry.key.wrong(name.error().why);
         Store store;
         store.name = std::string{entry.name};
-        if (const auto section = open_section(entry.value, store_fields(), a_store))
+        if (const auto section = open_section(entry.value, store_fields(), a_store)) {
             read_fields(*section, store_fields(), store, loading);
+            read_place(*section, store, loading);
+        }
         loading.config.stores.push_back(std::move(store));
     }
 }
@@ -198,32 +242,6 @@ void show_stores(const Field& field, const Config& config, const Config&, Shown:
         add(stores, store.name, shown(store_fields(), store, config));
     if (!config.stores.empty())
         add(members, field.key, std::move(stores));
-}
-
-void read_shared(const Section& section, Limit& limit, LoadState& loading) {
-    const auto value = section.find("shared");
-    if (!value)
-        return;
-    SharedLimit& shared = limit.shared.emplace();
-    if (value->is_scalar()) {
-        read_store_name(*value, shared, loading);
-    } else if (const auto map = open_section(*value, shared_fields(), a_shared)) {
-        if (const auto name = map->require("store", "a store's name"))
-            read_store_name(*name, shared, loading);
-        read_fields(*map, shared_fields(), shared, loading);
-    }
-    if (limit.per > longest_shared_window)
-        value->wrong("needs a per of at most 31d: the store forgets sooner what a gateway that has "
-                     "ended had used; expected a shorter window, or no shared");
-    if (!limit.reserve_for.empty())
-        value->wrong("excludes retry_after: reserve: a slot in a coming window cannot be promised "
-                     "of a share that may be smaller then; expected when_exceeded: wait");
-}
-
-void show_shared(
-    const Field& field, const Limit& limit, const Config& config, Shown::Map& members) {
-    if (limit.shared)
-        add(members, field.key, shown(shared_fields(), *limit.shared, config));
 }
 
 } // namespace stint::config

@@ -4,6 +4,7 @@ import collections
 import selectors
 import socket
 import threading
+import time
 
 from .messages import request_bytes
 
@@ -13,6 +14,7 @@ class _Connection:
         self.sock = socket.create_connection(("127.0.0.1", port), 10)
         self.sock.setblocking(False)
         self.data = b""
+        self.asked_at = 0.0
 
     def take_response(self):
         """The status of a complete response at the front of the data, or None."""
@@ -32,12 +34,15 @@ class _Connection:
 
 class Load:
     """with Load(port, connections=64) as load: ...; then load.statuses and load.failures.
-    pause: seconds a connection waits after each response before it asks again."""
+    pause: seconds a connection waits after each response before it asks again. keep: load.kept has
+    of each response when it was asked for, when it had come (time.monotonic()), and its status."""
 
-    def __init__(self, port: int, *, connections=64, target="/", pause=0.0):
+    def __init__(self, port: int, *, connections=64, target="/", pause=0.0, keep=False):
         self.port = port
         self.statuses = collections.Counter()
         self.failures = []
+        self.kept = []
+        self._keep = keep
         self._count = connections
         self._request = request_bytes("GET", target)
         self._pause = pause
@@ -82,6 +87,7 @@ class Load:
                     key.data.sock.close()
 
     def _ask(self, connection) -> None:
+        connection.asked_at = time.monotonic()
         connection.sock.send(self._request)
         self._busy += 1
 
@@ -103,6 +109,8 @@ class Load:
             return
         status, closes = answer
         self.statuses[status] += 1
+        if self._keep:
+            self.kept.append((connection.asked_at, time.monotonic(), status))
         self._busy -= 1
         if closes:
             self.failures.append(f"a {status} that closes its connection")

@@ -28,6 +28,14 @@ class Redis:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=self._preexec)
         wait_until(self._answers, "redis-server")
 
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None
+
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()

@@ -17,6 +17,27 @@ constexpr MistakeRow store_rows[] = {
      "127.0.0.1:6379}"},
     {MistakeRow::after_base, "stores: {main: {prefix: a}}\nroutes: []\n",
      "3:16: stores.main: redis is missing; expected an address such as 127.0.0.1:6379"},
+    {MistakeRow::after_base,
+     "stores: {main: {redis: 127.0.0.1:6379, sentinel: {master: m, servers: [a:1]}}}\nroutes: []\n",
+     "3:40: stores.main.sentinel: excludes redis; keep one of them"},
+    {MistakeRow::after_base, "stores: {main: {sentinel: [a:1]}}\nroutes: []\n",
+     "3:27: stores.main.sentinel: found a list; expected a map such as {master: mymaster, servers: "
+     "[10.0.0.1:26379]}"},
+    {MistakeRow::after_base, "stores: {main: {sentinel: {servers: [a:1]}}}\nroutes: []\n",
+     "3:27: stores.main.sentinel: master is missing; expected a name such as mymaster"},
+    {MistakeRow::after_base, "stores: {main: {sentinel: {master: m}}}\nroutes: []\n",
+     "3:27: stores.main.sentinel: servers is missing; expected a list of addresses such as "
+     "[10.0.0.1:26379, 10.0.0.2:26379, 10.0.0.3:26379]"},
+    {MistakeRow::after_base, "stores: {main: {sentinel: {master: m, servers: []}}}\nroutes: []\n",
+     "3:48: stores.main.sentinel.servers: is empty; expected a list of addresses such as "
+     "[10.0.0.1:26379, 10.0.0.2:26379, 10.0.0.3:26379]"},
+    {MistakeRow::after_base,
+     "stores: {main: {sentinel: {master: m, servers: [a:1, 'unix:/s']}}}\nroutes: []\n",
+     "3:54: stores.main.sentinel.servers[1]: is no address of a store; expected an address such as "
+     "10.0.0.1:26379"},
+    {MistakeRow::after_base,
+     "stores: {main: {sentinel: {master: m, servers: [a:1, a:1]}}}\nroutes: []\n",
+     "3:54: stores.main.sentinel.servers[1]: \"a:1\" is listed already; remove one"},
     {MistakeRow::after_base, "stores: {main: {redis: 'unix:/run/redis.sock'}}\nroutes: []\n",
      "3:24: stores.main.redis: is no address of a store; expected an address such as "
      "127.0.0.1:6379"},
@@ -63,6 +84,21 @@ TEST_CASE("the table: stores") {
     check_rows(store_rows);
 }
 
+TEST_CASE("Sentinels may name a store's server") {
+    const Config config = loaded(
+        std::string{base} + "stores: {main: {sentinel: {master: mymaster, servers: [10.0.0.1:1, "
+                            "'[::1]:2'], username: u}}}\n"
+                            "routes: []\n");
+    REQUIRE(config.stores.size() == 1);
+    REQUIRE(config.stores[0].sentinel.has_value());
+    const StoreSentinel& sentinel = *config.stores[0].sentinel;
+    CHECK(sentinel.master == "mymaster");
+    CHECK(sentinel.username == "u");
+    REQUIRE(sentinel.servers.size() == 2);
+    CHECK(sentinel.servers[1].host == "::1");
+    CHECK(sentinel.servers[1].port == 2);
+}
+
 TEST_CASE("a limit may be shared in short, and in full") {
     const Config config = loaded(
         std::string{base} + "stores: {other: {redis: 10.0.0.1:1}, main: {redis: a.b:6379}}\n"
@@ -73,8 +109,8 @@ TEST_CASE("a limit may be shared in short, and in full") {
                             "  c: {concurrent: 5}\n"
                             "routes: []\n");
     REQUIRE(config.stores.size() == 2);
-    CHECK(config.stores[1].host == "a.b");
-    CHECK(config.stores[1].port == 6379);
+    CHECK(config.stores[1].redis.host == "a.b");
+    CHECK(config.stores[1].redis.port == 6379);
     REQUIRE(config.limits[0].shared.has_value());
     CHECK(config.limits[0].shared->store == 1);
     CHECK(config.limits[0].shared->on_store_failure == SharedLimit::OnStoreFailure::share);

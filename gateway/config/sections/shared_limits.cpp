@@ -1,0 +1,96 @@
+// Reads `shared` of limits: the store in which gateways divide them.
+#include "config/fields/limit_rows.hpp"
+#include "config/values/text_check.hpp"
+#include "config/values/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::string_view a_shared = "a store's name, or a map such as {store: main}";
+constexpr std::array<std::string_view, 3> failure_words{"share", "open", "closed"};
+// The store remembers sessions that have ended for 40 days: what they used counts for `per`.
+constexpr std::chrono::days longest_shared_window{31};
+
+using SharedRow = Fields<SharedLimit>;
+constexpr std::array shared_table{
+    SharedRow::other(
+        {.key = "store",
+         .about = "The store, by its name under `stores`.",
+         .expected = "a store's name",
+         .required = true},
+        {.kind = FieldType::Kind::text, .name = "name of a store"},
+        nullptr,
+        [](const Field& field,
+           const SharedLimit& shared,
+           const Config& config,
+           Shown::Map& members) {
+            if (shared.store < config.stores.size())
+                add(members, field.key, config.stores[shared.store].name);
+        }),
+    SharedRow::word<&SharedLimit::on_store_failure>(
+        {.key = "on_store_failure",
+         .about = "While the store is gone: each gateway uses the shares that it holds; open: and "
+                  "counts alone where it holds too little; closed: admits nothing.",
+         .expected = "share, open or closed"},
+        failure_words),
+};
+
+// Reads the name of a store; reports an unknown one.
+void read_store_name(const Value& value, SharedLimit& shared, const LoadState& loading) {
+    const auto name = value.scalar("a store's name");
+    if (!name)
+        return;
+    const auto& stores = loading.config.stores;
+    const auto found = std::ranges::find(stores, *name, &Store::name);
+    if (found != stores.end()) {
+        shared.store = static_cast<std::size_t>(found - stores.begin());
+        return;
+    }
+    std::string known;
+    for (const Store& store : stores)
+        known.append(known.empty() ? "" : ", ").append(in_quotes(store.name));
+    value.wrong(
+        in_quotes(*name) + " is not a store; expected " +
+        (known.empty() ? "a name under stores: which this file does not have" : known));
+}
+
+} // namespace
+
+Table<SharedLimit> shared_fields() {
+    return shared_table;
+}
+
+void read_shared(const Section& section, Limit& limit, LoadState& loading) {
+    const auto value = section.find("shared");
+    if (!value)
+        return;
+    SharedLimit& shared = limit.shared.emplace();
+    if (value->is_scalar()) {
+        read_store_name(*value, shared, loading);
+    } else if (const auto map = open_section(*value, shared_fields(), a_shared)) {
+        if (const auto name = map->require("store", "a store's name"))
+            read_store_name(*name, shared, loading);
+        read_fields(*map, shared_fields(), shared, loading);
+    }
+    if (limit.per > longest_shared_window)
+        value->wrong("needs a per of at most 31d: the store forgets sooner what a gateway that has "
+                     "ended had used; expected a shorter window, or no shared");
+    if (!limit.reserve_for.empty())
+        value->wrong("excludes retry_after: reserve: a slot in a coming window cannot be promised "
+                     "of a share that may be smaller then; expected when_exceeded: wait");
+}
+
+void show_shared(
+    const Field& field, const Limit& limit, const Config& config, Shown::Map& members) {
+    if (limit.shared)
+        add(members, field.key, shown(shared_fields(), *limit.shared, config));
+}
+
+} // namespace stint::config

@@ -1,0 +1,173 @@
+"""Limits that several gateways share on a primary that Sentinels name."""
+
+import os
+import signal
+import time
+import unittest
+
+from support.case import SystemTest, config, report, scaled
+from support.client import fetch
+from support.load import Load
+from support.sentinels import Sentinels
+from support.waiting import wait_until
+
+ANSWER = {"respond": {"status": 200, "body": "yes"}}
+NUMBER = 100  # for each second
+LIMITS = {"all": {"requests": NUMBER, "per": "1s", "algorithm": "sliding_window", "shared": "main"},
+          "each": {"requests": 2, "per": "1h", "key": "header:X-Key", "shared": "main"}}
+FAILOVERS = int(os.environ.get("STINT_FAILOVERS", scaled(2, 20)))  # of each kind
+
+
+def most_in_a_span(kept, per) -> int:
+    """The most admissions that were asked for and answered within a span of `per`: no more than what
+    was admitted in it."""
+    admitted = sorted(each for each in kept if each[2] == 200)
+    most = 0
+    for at, (began, _, _) in enumerate(admitted):
+        inside = 0
+        for asked, came, _ in admitted[at:]:
+            if asked >= began + per:
+                break
+            inside += came < began + per
+        most = max(most, inside)
+    return most
+
+
+class WithSentinels(SystemTest):
+    password = ""
+
+    def setUp(self):
+        super().setUp()
+        self.sentinels = Sentinels(self, password=self.password)
+
+    def gateway(self, name, *, sentinel=None):
+        """Requests for / count as `all`, those for /key as `each`."""
+        made = config("127.0.0.1:1", limits=LIMITS, gateway_id=name,
+                      stores={"main": {"sentinel": {"master": "mymaster",
+                                                    "servers": self.sentinels.addresses(),
+                                                    **(sentinel or {})}, "session": "15s"}})
+        del made["upstreams"]
+        made["routes"] = [
+            {"name": "key", "match": {"path": "/key"}, "limits": ["each"], **ANSWER},
+            {"name": "all", "match": {"path": "/"}, "limits": ["all"], **ANSWER}]
+        return self.start_stint(made)
+
+    def gateways(self, count, **more):
+        made = [self.gateway(f"edge-{i}", **more) for i in range(count)]
+        for stint in made:
+            wait_until(lambda: self.store(stint)["state"] == "ready", "a session", 20)
+        self.assertEqual(made[0].admin.request("POST", "/stores/main/trust").status, 200)
+        for stint in made:
+            wait_until(lambda: self.store(stint)["session"]["learned"], "shares that move")
+        return made
+
+    def store(self, stint):
+        return stint.admin.get("/stores")["stores"][0]
+
+
+class Failover(WithSentinels):
+    def test_never_above_the_number_through_failovers(self):
+        gateways = self.gateways(2)
+        loads = [Load(stint.port, connections=4, pause=0.005, keep=True) for stint in gateways]
+        for load in loads:
+            load.__enter__()
+        time.sleep(2)
+        moments = []
+        for i in range(2 * FAILOVERS):
+            number = signal.SIGKILL if i % 2 == 0 else signal.SIGSTOP
+            began = time.monotonic()
+            self.sentinels.lose_primary(number)
+            self.await_shares(gateways, f"key-{i}")
+            moments.append((number, began, time.monotonic()))
+            self.sentinels.bring_back()
+        time.sleep(1)
+        for load in loads:
+            load.finish()
+            self.assertEqual(load.failures, [])
+        kept = [each for load in loads for each in load.kept]
+
+        self.assertLessEqual(most_in_a_span(kept, 1), NUMBER)
+        for number, began, recovered in moments:
+            name = signal.Signals(number).name
+            around = [each for each in kept if began <= each[1] < recovered + 1]
+            share = sum(each[2] == 200 for each in around) / NUMBER / (recovered + 1 - began)
+            print(f"{name}: {100 * share:.0f} % of N admitted around it; shares moved again after "
+                  f"{recovered - began:.1f} s", flush=True)
+            report(f"shared limits through a failover by {name}", "at least 80 % of N",
+                   f"{100 * share:.0f} %, shares moved again after {recovered - began:.1f} s",
+                   share >= 0.8)
+            self.assertGreater(share, 0)
+
+    def await_shares(self, gateways, key):
+        """A key that nobody has a share of gets one from the store, at each gateway."""
+        for number, stint in enumerate(gateways):
+            fields = [("X-Key", f"{key}-{number}")]
+            wait_until(lambda: fetch(stint.port, target="/key", fields=fields).status == 200,
+                       "a new share", 30, pause=0.05)
+
+
+class Watching(WithSentinels):
+    def test_stores_tells_what_each_sentinel_names(self):
+        [stint] = self.gateways(1)
+        store = self.store(stint)
+        primary = self.sentinels.primary.address
+        self.assertEqual(store["address"], primary)
+        self.assertEqual(store["sentinel"]["master"], "mymaster")
+        self.assertEqual(
+            store["sentinel"]["servers"],
+            [{"address": each, "up": True, "names": primary}
+             for each in self.sentinels.addresses()])
+        self.assertEqual(stint.admin.get("/config")["stores"]["main"]["sentinel"],
+                         {"master": "mymaster", "servers": self.sentinels.addresses()})
+
+    def test_without_a_majority_the_server_is_not_used(self):
+        [stint] = self.gateways(1)
+        lost = self.sentinels.ports[:2]
+        for port in lost:
+            self.sentinels.kill(port)
+        wait_until(lambda: self.store(stint)["state"] == "unconfirmed", "the loss of a majority")
+        failure = self.store(stint)["sentinel"]["failure"]
+        self.assertIn("no majority of 3 Sentinels names a primary of mymaster (1 have answered)",
+                      failure)
+        self.assertIn(f"127.0.0.1:{lost[0]}: connection refused", failure)
+        self.assertIn(failure.partition(":")[0], stint.log())
+        self.assertEqual(stint.admin.get("/readyz")["stores"], {"main": "unconfirmed"})
+        calls = self.store(stint)["calls"]["total"]
+        # What the gateway holds goes on; what it does not hold it does not ask for.
+        self.assertEqual(fetch(stint.port, target="/key", fields=[("X-Key", "a")]).status, 503)
+        self.assertEqual(self.store(stint)["calls"]["total"], calls)
+        self.sentinels.start(lost[0])
+        wait_until(lambda: self.store(stint)["state"] == "ready", "a majority", 20)
+
+    def test_a_minority_of_the_sentinels_is_not_enough_to_list(self):
+        stint = self.gateway("edge", sentinel={"servers": self.sentinels.addresses()[:1]})
+        wait_until(lambda: "last_error" in self.store(stint), "the refusal")
+        self.assertEqual(self.store(stint)["last_error"]["text"],
+                         "redis: no majority of 3 Sentinels names a primary of mymaster "
+                         "(1 have answered)")
+        self.assertEqual(self.store(stint)["state"], "down")
+
+    def test_a_master_that_no_sentinel_knows(self):
+        stint = self.gateway("edge", sentinel={"master": "other"})
+        wait_until(lambda: "last_error" in self.store(stint), "the refusal")
+        self.assertIn("ERR No such master with that name",
+                      self.store(stint)["sentinel"]["servers"][0]["error"])
+        self.assertIn("names a primary of other (0 have answered): ", stint.log())
+
+
+class Password(WithSentinels):
+    password = "sesame"
+
+    def test_a_password_of_the_sentinels(self):
+        file = self.new_folder() / "password"
+        file.write_text("wrong\n")
+        stint = self.gateway("edge", sentinel={"password_file": str(file)})
+        wait_until(lambda: "WRONGPASS" in
+                   self.store(stint)["sentinel"]["servers"][0].get("error", ""), "the refusal")
+        file.write_text(self.password + "\n")
+        self.assertEqual(stint.admin.reload().status, 200)
+        wait_until(lambda: self.store(stint)["state"] == "ready", "a session", 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
