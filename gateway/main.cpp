@@ -11,6 +11,7 @@
 #include "runtime/config_notes.hpp"
 #include "runtime/gateway.hpp"
 #include "runtime/process.hpp"
+#include "runtime/store_trials.hpp"
 #include "runtime/tls_objects.hpp"
 #include "simulate/simulate.hpp"
 
@@ -52,7 +53,23 @@ checked(Result<config::Config, config::ConfigErrors> loaded, const std::string& 
 struct CheckOptions {
     bool strict = false; // notes are a failure, too
     bool print = false;  // standard output gets the configuration, standard error the notes
+    std::string store;   // this store is tried, too; all_stores: each; empty: none
 };
+
+constexpr std::string_view all_stores = "*"; // no store's name
+
+Exit try_stores(const config::Config& config, const std::string& file, const std::string& name) {
+    const auto tried =
+        runtime::try_stores(config, file, name == all_stores ? std::string{} : name, std::cout);
+    if (tried && *tried != runtime::StoreTrials::no_such_store)
+        return *tried == runtime::StoreTrials::all_usable ? ok : failed;
+    if (tried)
+        std::cerr << "stint: there is no such store in " << file << '\n';
+    else
+        for (const config::ConfigError& mistake : tried.error())
+            std::cerr << mistake.text() << '\n';
+    return bad_configuration;
+}
 
 int check(const std::string& file, const CheckOptions& options) {
     const bool from_input = file == "-";
@@ -73,8 +90,11 @@ int check(const std::string& file, const CheckOptions& options) {
     std::ranges::move(runtime::check_warnings(*config), std::back_inserter(notes));
     for (const std::string& note : notes)
         (options.print ? std::cerr : std::cout) << shown << ": note: " << note << '\n';
+    const Exit tried = options.store.empty() ? ok : try_stores(*config, shown, options.store);
     if (!std::cout.flush())
         return failed;
+    if (tried != ok)
+        return tried;
     return options.strict && !notes.empty() ? notes_found : ok;
 }
 
@@ -139,6 +159,9 @@ CLI::App* add_check(CLI::App& app, Arguments& to) {
     command->add_flag(
         "--print", to.check.print,
         "Print the configuration with its defaults, as GET /config does");
+    command->add_flag(
+        "--store{" + std::string{all_stores} + "}", to.check.store,
+        "Try the stores, or --store=NAME alone; exit 1 if one cannot be used");
     return command;
 }
 

@@ -78,21 +78,32 @@ std::string made_gateway_id(const KeyHasher& hasher) {
     return "gateway-" + stores::digits_of(hasher("gateway_id"));
 }
 
+Result<std::vector<stores::StoreSettings>, config::ConfigErrors> store_settings(
+    const config::Config& config,
+    const TlsObjects& tls,
+    const std::filesystem::path& file,
+    const KeyHasher& hasher) {
+    Making making{config, tls, file, hasher};
+    std::vector<stores::StoreSettings> made;
+    for (const config::Store& store : config.stores)
+        made.push_back(making.settings_of(store));
+    if (!making.mistakes.empty())
+        return std::move(making.mistakes);
+    return made;
+}
+
 Result<SharedStores, config::ConfigErrors> stores_of(
     const config::Config& config,
     const TlsObjects& tls,
     const std::filesystem::path& file,
     const KeyHasher& hasher,
     stores::StoreRegistry& registry) {
-    Making making{config, tls, file, hasher};
+    auto settings = store_settings(config, tls, file, hasher);
+    if (!settings)
+        return std::move(settings.error());
     SharedStores made;
-    for (const config::Store& store : config.stores) {
-        const stores::StoreSettings settings = making.settings_of(store);
-        if (making.mistakes.empty())
-            made.push_back(registry.obtain(settings));
-    }
-    if (!making.mistakes.empty())
-        return std::move(making.mistakes);
+    for (const stores::StoreSettings& each : *settings)
+        made.push_back(registry.obtain(each));
     return made;
 }
 

@@ -22,9 +22,16 @@ using SharedStores = std::vector<stores::StorePtr>;
 // state file keeps: "gateway-" and 32 hexadecimal digits.
 [[nodiscard]] std::string made_gateway_id(const KeyHasher& hasher);
 
+// Returns the settings of the configuration's stores. file: the configuration file, for mistakes in
+// the files with secrets. hasher: as made_gateway_id().
+[[nodiscard]] Result<std::vector<stores::StoreSettings>, config::ConfigErrors> store_settings(
+    const config::Config& config,
+    const TlsObjects& tls,
+    const std::filesystem::path& file,
+    const KeyHasher& hasher);
+
 // Returns the configuration's stores: those in force whose settings are the same, and others that
-// do not run yet. file: the configuration file, for mistakes in the files with secrets. hasher: as
-// made_gateway_id().
+// do not run yet. Otherwise as store_settings().
 [[nodiscard]] Result<SharedStores, config::ConfigErrors> stores_of(
     const config::Config& config,
     const TlsObjects& tls,

@@ -3,6 +3,7 @@
 import json
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 import unittest
@@ -13,6 +14,7 @@ from support.client import fetch
 from support.load import Load
 from support.ports import free_port
 from support.shared_case import SharedTest
+from support.stint import binary
 from support.waiting import wait_until
 
 
@@ -241,6 +243,45 @@ class Store(SharedTest):
         wait_until(lambda: admitted_in_a_second() <= 20 + 1, "the lower number", 20)
         for load in loads:
             load.finish()
+
+
+class Check(SharedTest):
+    def checked(self, *words, redis=None, **more):
+        file = self.new_folder() / "stint.yaml"
+        file.write_text(json.dumps({
+            "listeners": [{"address": "127.0.0.1:0"}], "routes": [],
+            "stores": {"main": {"redis": redis or self.redis.address, **more},
+                       "other": {"redis": self.redis.address, "prefix": "other"}}}))
+        return subprocess.run([binary(), "check", *words, str(file)], capture_output=True, text=True,
+                              timeout=60, check=False)
+
+    def test_a_store_is_tried(self):
+        done = self.checked("--store")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("store main:\n  address:     " + self.redis.address, done.stdout)
+        self.assertIn("\n  can be used: all gateways together", done.stdout)
+        self.assertIn("store other:\n", done.stdout)
+
+    def test_one_that_cannot_be_used_fails_the_check(self):
+        self.redis.command("CONFIG", "SET", "maxmemory-policy", "volatile-lru")
+        done = self.checked("--store=main")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot be used: its eviction policy is volatile-lru", done.stdout)
+        self.assertNotIn("store other", done.stdout)
+        self.redis.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        silent = self.checked("--store", redis=f"127.0.0.1:{free_port()}")
+        self.assertEqual(silent.returncode, 1)
+        self.assertIn("connection refused", silent.stdout)
+        self.assertIn("\n  can be used", silent.stdout)  # the other one
+
+    def test_a_name_that_is_no_store(self):
+        done = self.checked("--store=third")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there is no such store", done.stderr)
+
+    def test_without_the_word_no_store_is_asked(self):
+        self.redis.kill()
+        self.assertEqual(self.checked().returncode, 0)
 
 
 class Permits(SharedTest):
