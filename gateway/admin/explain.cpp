@@ -144,7 +144,8 @@ std::string reason_for(
     const std::string& upstream) {
     const admission::LocalReply& reply = decided.reply();
     if (next == Next::wait_cooldown || reply.is_pause())
-        return "the upstream " + upstream + " asked for a pause";
+        return "the upstream " + upstream +
+               (seen.elsewhere ? " asked another gateway for a pause" : " asked for a pause");
     if (next == Next::wait_queue)
         return "other requests are before it, or its limit is used up for now";
     if (decided.ending().outcome == observe::Outcome::refused && !reply.is_denial())

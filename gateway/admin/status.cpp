@@ -113,6 +113,8 @@ Json cooldowns_json(const std::vector<limits::CooldownSetPtr>& sets, SteadyTime 
                  {"pauses", state.pauses},
                  {"refused", state.refused},
                  {"waiting", state.waiting}});
+            if (state.elsewhere)
+                cooldowns.back()["elsewhere"] = true;
         }
     return cooldowns;
 }

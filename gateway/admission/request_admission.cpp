@@ -118,7 +118,7 @@ Next RequestAdmission::check_cooldown(const routing::KeyFacts& facts) {
         scope = key.hash;
     }
     if (env_.preview != nullptr)
-        return preview_cooldown(scope);
+        return preview_cooldown(scope, text);
     cooldown_ = of.set->of(scope, text, decided_.steady);
     if (!of.rules.waits || !features_.has(Feature::cooldown_wait))
         return is_closed() ? Next::reply : Next::forward;
@@ -137,10 +137,14 @@ bool RequestAdmission::is_closed() {
     return closed.has_value();
 }
 
-Next RequestAdmission::preview_cooldown(Hash128 scope) {
-    const limits::CooldownPtr known = route_->cooldown.set->find(scope);
+Next RequestAdmission::preview_cooldown(Hash128 scope, std::string_view text) {
+    limits::CooldownSet& set = *route_->cooldown.set;
+    // Others may have paused what no request of this gateway has made known.
+    const limits::CooldownPtr known =
+        set.is_shared() ? set.of(scope, text, decided_.steady) : set.find(scope);
     if (known == nullptr)
         return Next::forward;
+    env_.preview->elsewhere = known->state(decided_.steady).elsewhere;
     const auto outlook = known->outlook(decided_.steady, route_->cooldown.rules);
     if (outlook.refused)
         return refuse_paused(*outlook.refused);

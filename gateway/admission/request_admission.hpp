@@ -52,6 +52,7 @@ struct Preview {
     std::array<limits::ChargeState, limits::max_charges> states; // one for each charge
     limits::Decision decision; // by the limits; retry_after has no jitter
     Duration wait{};           // for Next::wait_queue and wait_cooldown: an estimate
+    bool elsewhere = false;    // another gateway was asked for the pause
 };
 
 // The answers of limits that are not enforced to a request that was admitted: the first limit that
@@ -165,7 +166,7 @@ class RequestAdmission {
     bool check_fence(const routing::KeyFacts& facts);
     Next check_cooldown(const routing::KeyFacts& facts);
     bool is_closed();
-    Next preview_cooldown(Hash128 scope);
+    Next preview_cooldown(Hash128 scope, std::string_view text);
     Next end(int status, observe::Outcome outcome) noexcept;
     bool fail(int status, std::string_view detail, observe::Outcome outcome);
 

@@ -47,6 +47,9 @@ void add_stores(Page& page, const ProcessFigures& figures) {
     auto calls = page.counter("stint_store_calls_total", "Calls of a store, by result.");
     auto wants = page.counter(
         "stint_store_wants_total", "Requests that waited for a share, by the store's answer.");
+    auto learnt = page.counter(
+        "stint_store_pauses_learnt_total",
+        "Pauses that began or grew longer here because another gateway was asked for them.");
     for (const ProcessFigures::StoreFigures& each : figures.stores) {
         up.add({{"store", each.name}}, std::uint64_t{each.up});
         ready.add({{"store", each.name}}, std::uint64_t{each.ready});
@@ -56,6 +59,7 @@ void add_stores(Page& page, const ProcessFigures& figures) {
         calls.add({{"store", each.name}, {"result", "failed"}}, each.failed_calls);
         wants.add({{"store", each.name}, {"result", "told"}}, each.wants_told);
         wants.add({{"store", each.name}, {"result", "failed"}}, each.wants_failed);
+        learnt.add({{"store", each.name}}, each.learnt_pauses);
     }
 }
 

@@ -245,6 +245,7 @@ struct ProcessFigures {
         std::uint64_t failed_calls = 0;
         std::uint64_t wants_told = 0;   // requests that waited for a share until the store answered
         std::uint64_t wants_failed = 0; // requests that waited for a share and got no answer
+        std::uint64_t learnt_pauses = 0;
     };
     std::vector<StoreFigures> stores{};
 };

@@ -41,6 +41,7 @@ Outcome pause_route(const proxy::Context& context, const FeedbackRequest& ask, c
     std::string_view of = cooldown.otherwise;
     std::string scratch;
     std::optional<Hash128> hash;
+    std::string canonical; // the same in all gateways
     if (!cooldown.key.empty()) {
         if (!ask.key)
             return "the route " + route->name + " pauses by " + cooldown.key.text() +
@@ -49,6 +50,8 @@ Outcome pause_route(const proxy::Context& context, const FeedbackRequest& ask, c
         hash = cooldown.key.hash_of(of, context.shared().hasher);
         if (!hash)
             return std::string{"the \"key\" is no address"};
+        canonical = cooldown.key.canonical(of).value_or(std::string{});
+        of = canonical;
     } else if (cooldown.by_host) {
         if (!ask.host)
             return "the route " + route->name + " pauses by host; expected a \"host\"";

@@ -1,6 +1,7 @@
 #include "runtime/compile.hpp"
 
 #include "config/values/addresses.hpp"
+#include "net/clock.hpp"
 #include "runtime/compile_balance.hpp"
 #include "runtime/compile_limit.hpp"
 #include "runtime/compile_shape.hpp"
@@ -58,7 +59,10 @@ void tell_policies(
 // route, the route has its own. With scope: key, the set belongs to the route or the upstream,
 // whichever has the `cooldown` section.
 routing::RouteCooldown cooldown_of(
-    const config::Config& config, const config::Route& route, limits::CooldownRegistry& registry) {
+    const config::Config& config,
+    const config::Route& route,
+    limits::CooldownRegistry& registry,
+    const SharedStores& stores) {
     if (route.answer)
         return {};
     const config::Upstream& upstream = config.upstreams[route.upstream];
@@ -80,6 +84,10 @@ routing::RouteCooldown cooldown_of(
         identity.scope = "key:" + cooldown.key.text();
     }
     cooldown.set = registry.obtain(identity);
+    const bool shared = from->shared && *from->shared < stores.size();
+    cooldown.set->share_by(
+        shared ? limits::PauseExchangePtr{stores[*from->shared]} : nullptr,
+        net::read_steady_clock());
     cooldown.rules.most = from->most;
     cooldown.rules.otherwise = from->otherwise;
     cooldown.rules.ramp = from->ramp;
@@ -249,7 +257,7 @@ Compiled compile(
     for (const config::Route& route : config.routes) {
         routes.push_back(route_of(config, route, snapshot->limits, slots));
         routing::RouteCooldown& cooldown = routes.back().cooldown;
-        cooldown = cooldown_of(config, route, registry.cooldowns());
+        cooldown = cooldown_of(config, route, registry.cooldowns(), stores);
         if (cooldown.set && known_cooldowns.insert(cooldown.set.get()).second)
             compiled.cooldowns.push_back(cooldown.set);
     }

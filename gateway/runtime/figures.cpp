@@ -60,7 +60,8 @@ std::vector<observe::ProcessFigures::StoreFigures> stores_in(const SharedStores&
              .calls = counters.calls.load(),
              .failed_calls = counters.failed_calls.load(),
              .wants_told = counters.told.load(),
-             .wants_failed = counters.failed.load()});
+             .wants_failed = counters.failed.load(),
+             .learnt_pauses = counters.learnt_pauses.load()});
     }
     return figures;
 }

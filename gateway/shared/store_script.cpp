@@ -255,6 +255,61 @@ if op == 'beat' then
     return {'ok', now, epoch, mine.state, members, learned, known, table.concat(list, ' ')}
 end
 
+-- Pauses of cool-downs: a field for each, as "end left status". They need no session.
+local most_pauses, longest_pause = 10000, 366 * 24 * 3600 * 1000
+local function end_and_status(packed)
+    local ends, left, status = (packed or ''):match('^(%d+) (%d+) (%d+)$')
+    if not ends then return nil end
+    -- Whatever has happened to the clock since, the rest is no longer than it was.
+    return math.min(tonumber(ends), now + tonumber(left)), status
+end
+if op == 'pauses' then
+    local list = {}
+    for name, packed in pairs(pairs_of(KEYS[2])) do
+        local ends, status = end_and_status(packed)
+        if ends and ends > now then
+            list[#list + 1] = string.format('%s:%d:%s', name, ends - now, status)
+        end
+    end
+    finish()
+    return {'ok', now, epoch, table.concat(list, ' ')}
+end
+if op == 'pause' then
+    -- ARGV: ..., "name:left:status name:left:status". Those that are over are removed once in a
+    -- while.
+    local key, news, last = KEYS[2], {}, 60000
+    local count, swept = redis.call('HLEN', key), tonumber(redis.call('HGET', KEYS[2], 'swept') or 0)
+    local fresh, since = count == 0, now - swept
+    if since < 0 or since >= 10000 or (count > most_pauses and since >= 1000) then
+        for name, packed in pairs(pairs_of(key)) do
+            local ends = end_and_status(packed)
+            if ends and ends <= now then redis.call('HDEL', key, name) end
+        end
+        redis.call('HSET', key, 'swept', string.format('%d', now))
+        count = redis.call('HLEN', key)
+    end
+    for name, left, status in ARGV[8]:gmatch('(%x+):(%d+):(%d+)') do
+        left = math.min(tonumber(left), longest_pause)
+        local known = end_and_status(redis.call('HGET', key, name) or '')
+        -- What is told again is a little later each time.
+        if not known or known <= now or now + left > known + 100 then
+            if known or count <= most_pauses then
+                redis.call('HSET', key, name, string.format('%d %d %s', now + left, left, status))
+                count = count + (known and 0 or 1)
+                last = math.max(last, left + 60000)
+            end
+            news[#news + 1] = string.format('%s:%d:%s', name, left, status)
+        end
+    end
+    last = string.format('%d', last)
+    if fresh then redis.call('PEXPIRE', key, last) else redis.call('PEXPIRE', key, last, 'GT') end
+    if #news > 0 then
+        redis.call('PUBLISH', registry, 'pause ' .. me .. ' ' .. table.concat(news, ' '))
+    end
+    finish()
+    return {'ok', now, epoch, #news}
+end
+
 local mine = sessions[me]
 if known_epoch ~= epoch or not mine or mine.state == 'd' then
     finish()

@@ -9,7 +9,8 @@ namespace stint::shared {
 // Lua 5.1, for EVAL and EVALSHA of Redis 7 and Valkey. It touches its keys only, which have one
 // hash slot, and reads TIME and INFO replication. Times are in milliseconds.
 //
-// KEYS[1]: the registry of sessions. KEYS[2] (sync only): the shares of one counter.
+// KEYS[1]: the registry of sessions. KEYS[2]: of sync, the shares of one counter; of pause and
+// pauses, the pauses of cool-downs.
 // ARGV: see Call in session.hpp, which makes them. Replies are arrays whose first element is
 //   ok       the call was made
 //   epoch    the call belongs to another epoch: beat first

@@ -11,11 +11,15 @@ std::string digits_of(const Hash128& hash) {
 }
 
 CounterNames::CounterNames(std::string_view prefix, std::string_view secret)
-    : registry_{fmt::format("{}:{{0}}:r", prefix)}, counters_{fmt::format("{}:{{0}}:c:", prefix)},
-      hasher_{key_of_secret(secret.empty() ? prefix : secret)} {
+    : registry_{fmt::format("{}:{{0}}:r", prefix)}, pauses_{fmt::format("{}:{{0}}:p", prefix)},
+      counters_{fmt::format("{}:{{0}}:c:", prefix)}, hasher_{key_of_secret(
+                                                         secret.empty() ? prefix : secret)} {
     // Counters with other names are those of another store.
-    if (!secret.empty())
-        registry_ += fmt::format(":{:08x}", hasher_("registry").low & 0xFFFF'FFFFU);
+    if (secret.empty())
+        return;
+    const std::string digits = fmt::format(":{:08x}", hasher_("registry").low & 0xFFFF'FFFFU);
+    registry_ += digits;
+    pauses_ += digits;
 }
 
 // Each text stands behind its length, so that no two counters have the same text.
@@ -29,6 +33,12 @@ CounterNames::counter(const limits::LimitIdentity& identity, std::string_view ke
           std::string_view{identity.time_zone}, key_text})
         text += fmt::format(" {}:{}", part.size(), part);
     return counters_ + digits_of(hasher_(text));
+}
+
+Hash128
+CounterNames::pause(std::string_view owner, std::string_view scope, const Hash128& digest) const {
+    return hasher_(fmt::format(
+        "pause {}:{} {}:{} {}", owner.size(), owner, scope.size(), scope, digits_of(digest)));
 }
 
 } // namespace stint::stores

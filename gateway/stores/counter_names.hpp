@@ -27,8 +27,17 @@ class CounterNames {
     [[nodiscard]] std::string
     counter(const limits::LimitIdentity& identity, std::string_view key_text) const;
 
+    // Returns the key of the pauses that gateways tell each other: "stint:{0}:p", with a secret
+    // followed as the registry's.
+    [[nodiscard]] const std::string& pauses() const noexcept { return pauses_; }
+    // Returns the name of a cool-down's scope there. digest: limits::digest_of() its key's text.
+    // Throws std::bad_alloc.
+    [[nodiscard]] Hash128
+    pause(std::string_view owner, std::string_view scope, const Hash128& digest) const;
+
   private:
     std::string registry_;
+    std::string pauses_;
     std::string counters_; // the prefix of all counters' names
     KeyHasher hasher_;
 };

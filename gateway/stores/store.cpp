@@ -1,5 +1,6 @@
 #include "stores/store.hpp"
 
+#include "limits/cooldown/cooldown_set.hpp"
 #include "net/clock.hpp"
 #include "net/post.hpp"
 #include "stores/store_loop.hpp"
@@ -76,6 +77,25 @@ void Store::want(
     if (pushed == WantInbox::Pushed::first && !post_wants())
         for (const Want& each : shared_->inbox.take())
             refuse(each.waiter);
+}
+
+Hash128 Store::join(
+    const limits::CooldownIdentity& identity,
+    const Hash128& digest,
+    const std::shared_ptr<limits::Cooldown>& cooldown,
+    SteadyTime now) {
+    const Hash128 name = shared_->names.pause(identity.owner, identity.scope, digest);
+    shared_->pauses.join(name, cooldown, now);
+    return name;
+}
+
+void Store::tell(const Hash128& name, const limits::SharedPause& pause) noexcept {
+    if (shared_->pauses.tell(name, pause, net::read_steady_clock()))
+        (void)net::post(loop_->executor(), [this] { loop_->tell_pauses(); }); // else with a beat
+}
+
+std::size_t Store::pauses() const {
+    return shared_->pauses.under_way(net::read_steady_clock());
 }
 
 bool Store::trust() noexcept {

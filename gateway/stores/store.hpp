@@ -2,6 +2,7 @@
 // store.
 #pragma once
 
+#include "limits/cooldown/pause_exchange.hpp"
 #include "limits/shared/on_store_failure.hpp"
 #include "limits/shared/share_source.hpp"
 #include "stores/store_settings.hpp"
@@ -18,7 +19,7 @@ class StoreLoop;
 struct StoreShared;
 
 // Has a thread of its own from start() to stop(). Functions without a remark: any thread.
-class Store final : public limits::ShareSource {
+class Store final : public limits::ShareSource, public limits::PauseExchange {
   public:
     explicit Store(const StoreSettings& settings);
     // Stops.
@@ -47,6 +48,15 @@ class Store final : public limits::ShareSource {
         const limits::ShareWanted& wanted,
         std::uint64_t number,
         limits::ShareRequests& answer_to) noexcept override;
+
+    // See PauseExchange. Without a connection pauses are kept, and told after the next one is up.
+    [[nodiscard]] Hash128 join(
+        const limits::CooldownIdentity& identity,
+        const Hash128& digest,
+        const std::shared_ptr<limits::Cooldown>& cooldown,
+        SteadyTime now) override;
+    void tell(const Hash128& name, const limits::SharedPause& pause) noexcept override;
+    [[nodiscard]] std::size_t pauses() const; // under way, of all gateways
 
     // Tells the store that no gateway holds anything that it does not know of, so that a new store
     // gives shares at once. False: this gateway has no active session there, or no memory.

@@ -30,10 +30,8 @@ constexpr Duration between_tries_without_memory = 100ms;
 } // namespace
 
 StoreLoop::StoreLoop(StoreShared& shared)
-    : shared_{shared}, timer_{context_.get_executor()}, waiting_{shared.counters}, shares_{
-                                                                                       new_terms(),
-                                                                                       *this,
-                                                                                       *this} {}
+    : shared_{shared}, timer_{context_.get_executor()}, waiting_{shared.counters},
+      shares_{new_terms(), *this, *this}, pauses_{shared.names.pauses(), shared.pauses, *this} {}
 
 StoreLoop::~StoreLoop() = default;
 
@@ -81,7 +79,7 @@ void StoreLoop::connect() {
         std::string{shared::store_script()}, watcher);
     client_->subscribe(shared_.names.registry(), [this](std::string_view message) {
         turn([&](const Now& now) {
-            if (usable(now.steady))
+            if (usable(now.steady) && !pauses_.take(message, shares_.session().terms().session, now.steady))
                 shares_.recall(message, now);
         });
     });
@@ -129,6 +127,7 @@ void StoreLoop::on_up(const redis::ServerFacts& facts) {
         unfit_ = std::move(why);
         connect_again_at_ = unfit_.empty() ? SteadyTime::max() : now.steady + between_checks;
         was_up_ = has_news_ = true;
+        pauses_.begin_again();
         told_down_.clear();
     });
 }
@@ -161,6 +160,8 @@ void StoreLoop::go_on(const Now& now) {
         begin_session(now);
     SteadyTime next = connect_again_at_;
     if (usable(now.steady)) {
+        pauses_.go_on(shares_.session(), now.steady);
+        note_learnt(now.steady);
         next = std::min(next, shares_.tick(now));
         if (const auto since = shares_.session().unanswered_since(); since && stood_.answers)
             next = std::min(next, *since + shared_.settings.timeout);
@@ -237,6 +238,16 @@ void StoreLoop::report(const Now& now) {
     if (std::exchange(has_news_, false) || changed ||
         now.steady >= published_at_ + between_publications)
         publish(now);
+}
+
+void StoreLoop::note_learnt(SteadyTime now) {
+    const std::uint64_t before =
+        shared_.counters.learnt_pauses.exchange(pauses_.learnt(), std::memory_order_relaxed);
+    if (pauses_.learnt() == before || !learnt_lines_.pass(now))
+        return;
+    spdlog::info(
+        "store {}: pauses here, as other gateways were told by upstreams: {} since the start",
+        shared_.settings.name, pauses_.learnt());
 }
 
 void StoreLoop::note_session_state() {

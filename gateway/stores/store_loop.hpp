@@ -7,7 +7,9 @@
 #include "redis/store_client.hpp"
 #include "shared/share_client.hpp"
 #include "stores/counter_names.hpp"
+#include "stores/pause_teller.hpp"
 #include "stores/served_limits.hpp"
+#include "stores/shared_pauses.hpp"
 #include "stores/store_settings.hpp"
 #include "stores/store_state.hpp"
 #include "stores/waiting_wants.hpp"
@@ -30,6 +32,7 @@ struct StoreShared {
     const CounterNames names;
     WantInbox inbox;
     ServedLimits limits;
+    SharedPauses pauses;
     StoreCounters counters;
     PublishedState state;
 };
@@ -54,6 +57,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     // Takes what is in the inbox.
     void take_wants() noexcept;
     void trust() noexcept; // as Store::trust()
+    void tell_pauses() noexcept;
     // Answers all wants, gives all shares back, ends the session, and then run(): when the store
     // knows, or at the deadline.
     void stop(SteadyTime deadline) noexcept;
@@ -94,6 +98,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     [[nodiscard]] bool is_overdue(SteadyTime now) const;
     void report(const Now& now);
     void note_session_state();
+    void note_learnt(SteadyTime now);
     void publish(const Now& now);
 
     StoreShared& shared_;
@@ -102,6 +107,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     SteadyTime armed_for_ = SteadyTime::max();
     WaitingWants waiting_;
     shared::ShareClient shares_;
+    PauseTeller pauses_;
     std::string unfit_;       // why the server is not used
     std::string unconfirmed_; // why no majority of the Sentinels names it
     SteadyTime connect_again_at_ = SteadyTime::max();
@@ -109,6 +115,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     std::string told_down_; // the latest reason that was logged
     shared::SessionState told_state_ = shared::SessionState::unknown;
     OnceASecond refusals_; // log lines about calls that the server refuses
+    OnceASecond learnt_lines_;
     std::string last_failure_;
     SteadyTime last_failure_at_{};
     ServedLimits::Standing stood_;

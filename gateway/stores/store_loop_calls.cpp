@@ -37,10 +37,16 @@ void StoreLoop::send(shared::Call call) {
 }
 
 void StoreLoop::replied(std::uint64_t call, const redis::Reply& reply, const Now& now) {
+    const bool of_pauses = PauseTeller::owns(call);
+    if (reply && reply->is_list() && of_pauses)
+        return pauses_.answered(reply_of(*reply), now.steady);
     if (reply && reply->is_list())
         return shares_.answered(call, reply_of(*reply), now);
     note_failed_call(reply ? "the script's result is not a list" : reply.error().text, now.steady);
-    shares_.failed(call, now);
+    if (of_pauses)
+        pauses_.failed(now.steady);
+    else
+        shares_.failed(call, now);
 }
 
 void StoreLoop::note_failed_call(const std::string& why, SteadyTime now) {
@@ -56,6 +62,10 @@ void StoreLoop::trust() noexcept {
         if (usable(now.steady))
             (void)shares_.trust(now);
     });
+}
+
+void StoreLoop::tell_pauses() noexcept {
+    turn([](const Now&) {}); // go_on() tells them
 }
 
 void StoreLoop::take_wants() noexcept {

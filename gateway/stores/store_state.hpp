@@ -58,13 +58,14 @@ class PublishedState {
 
 // Counts since the start. Any thread reads them; the store's own writes them, but for `wants`.
 struct StoreCounters {
-    std::atomic<std::uint64_t> wants{0};        // requests for a larger share
-    std::atomic<std::uint64_t> told{0};         // wants that the store has answered
-    std::atomic<std::uint64_t> failed{0};       // wants without an answer of the store
-    std::atomic<std::uint64_t> calls{0};        // calls of the store's script
-    std::atomic<std::uint64_t> failed_calls{0}; // calls without a reply
-    std::atomic<std::uint64_t> sessions{0};     // sessions that were begun
-    std::atomic<std::uint64_t> downs{0};        // how often the server was up and went down
+    std::atomic<std::uint64_t> wants{0};         // requests for a larger share
+    std::atomic<std::uint64_t> told{0};          // wants that the store has answered
+    std::atomic<std::uint64_t> failed{0};        // wants without an answer of the store
+    std::atomic<std::uint64_t> calls{0};         // calls of the store's script
+    std::atomic<std::uint64_t> failed_calls{0};  // calls without a reply
+    std::atomic<std::uint64_t> learnt_pauses{0}; // pauses of other gateways that hold here, too
+    std::atomic<std::uint64_t> sessions{0};      // sessions that were begun
+    std::atomic<std::uint64_t> downs{0};         // how often the server was up and went down
 };
 
 } // namespace stint::stores

@@ -165,7 +165,8 @@ struct Cooldown {
         milliseconds max_wait{30'000};
         std::uint64_t max_waiting = 1000; // maximum per scope
     };
-    std::optional<Wait> wait; // when_paused: wait
+    std::optional<Wait> wait;          // when_paused: wait
+    std::optional<std::size_t> shared; // index in Config::stores: gateways share the pauses
 };
 
 struct Upstream {

@@ -61,6 +61,23 @@ constexpr std::array cooldown_table{
         {.key = "learn",
          .about = "Also paces requests by the limits that the upstream's responses report."}),
     CooldownRow::other(
+        {.key = "shared",
+         .about = "Gateways share the pauses by this store: when the upstream asks one of them for "
+                  "a pause, all of them pause.",
+         .expected = "a store's name",
+         .otherwise = "none"},
+        {.kind = FieldType::Kind::text, .name = "name of a store"},
+        [](const Field&, const Value& value, Cooldown& cooldown, LoadState& loading) {
+            cooldown.shared = find_store(value, loading.config);
+        },
+        [](const Field& field,
+           const Cooldown& cooldown,
+           const Config& config,
+           Shown::Map& members) {
+            if (cooldown.shared)
+                add(members, field.key, config.stores[*cooldown.shared].name);
+        }),
+    CooldownRow::other(
         {.key = "when_paused",
          .about =
              "A request while its scope is closed gets the upstream's status at once, or waits.",

@@ -181,6 +181,31 @@ void read_route_limits(const Value& value, Route& route, LoadState& loading) {
     }
 }
 
+// Returns the route's cool-down if its pauses are by host: those are the upstream's, and so other
+// routes', too.
+const Cooldown* cooldown_by_host(const Route& route, const Config& config) {
+    if (route.answer || route.upstream >= config.upstreams.size())
+        return nullptr;
+    const auto& is = route.cooldown ? route.cooldown : config.upstreams[route.upstream].cooldown;
+    return is && is->on && is->scope == Cooldown::Scope::host ? &*is : nullptr;
+}
+
+// Reports an error if the route's pauses are those of another route, and only one shares them with
+// other gateways, or by another store.
+void refuse_unlike_pauses(const Value& value, const Route& route, const Config& config) {
+    const Cooldown* const mine = cooldown_by_host(route, config);
+    for (const Route& other : config.routes) {
+        const Cooldown* const its = cooldown_by_host(other, config);
+        if (mine == nullptr || its == nullptr || other.upstream != route.upstream ||
+            mine->shared == its->shared)
+            continue;
+        return value.wrong(
+            "pauses by host as the route " + in_quotes(other.name) +
+            " does, and the upstream has one pause a host for both; expected a cooldown with the "
+            "same shared, or another scope");
+    }
+}
+
 void read_route(const Value& value, Route& route, Overlaps& overlaps, LoadState& loading) {
     const auto section =
         open_section(value, route_fields(), "a map such as {name: shop, upstream: shop}");
@@ -200,6 +225,7 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, LoadState&
         read_route_limits(*limits, route, loading);
     if (const auto fence = section->find("require_fence"))
         read_require_fence(*fence, route, loading);
+    refuse_unlike_pauses(value, route, loading.config);
 }
 
 } // namespace

@@ -42,26 +42,29 @@ constexpr std::array shared_table{
         failure_words),
 };
 
-// Reads the name of a store; reports an unknown one.
 void read_store_name(const Value& value, SharedLimit& shared, const LoadState& loading) {
+    if (const auto store = find_store(value, loading.config))
+        shared.store = *store;
+}
+
+} // namespace
+
+std::optional<std::size_t> find_store(const Value& value, const Config& config) {
     const auto name = value.scalar("a store's name");
     if (!name)
-        return;
-    const auto& stores = loading.config.stores;
+        return std::nullopt;
+    const auto& stores = config.stores;
     const auto found = std::ranges::find(stores, *name, &Store::name);
-    if (found != stores.end()) {
-        shared.store = static_cast<std::size_t>(found - stores.begin());
-        return;
-    }
+    if (found != stores.end())
+        return static_cast<std::size_t>(found - stores.begin());
     std::string known;
     for (const Store& store : stores)
         known.append(known.empty() ? "" : ", ").append(in_quotes(store.name));
     value.wrong(
         in_quotes(*name) + " is not a store; expected " +
         (known.empty() ? "a name under stores: which this file does not have" : known));
+    return std::nullopt;
 }
-
-} // namespace
 
 Table<SharedLimit> shared_fields() {
     return shared_table;

@@ -208,6 +208,23 @@ void Cooldown::throttled(
     if (!wait || (*wait <= Duration::zero() && !probe))
         return;
     pause(asked.status, std::min(*wait, rules.most), now);
+    elsewhere_ = false;
+    if (exchange_)
+        exchange_->tell(name_, {status_, until_});
+}
+
+void Cooldown::share_by(PauseExchangePtr exchange, const Hash128& name) noexcept {
+    const std::lock_guard lock{mutex_};
+    exchange_.swap(exchange);
+    name_ = name;
+}
+
+void Cooldown::learn(const SharedPause& told, SteadyTime now) {
+    const std::lock_guard lock{mutex_};
+    if (told.end <= now || (phase_ == Phase::paused && until_ >= told.end))
+        return;
+    pause(told.status, told.end - now, now);
+    elsewhere_ = true;
 }
 
 void Cooldown::pause(int status, Duration wait, SteadyTime now) {
@@ -255,6 +272,7 @@ CooldownState Cooldown::state(SteadyTime now) const {
     state.pauses = pauses_;
     state.refused = refused_;
     state.waiting = line_.size();
+    state.elsewhere = elsewhere_ && state.phase == Phase::paused;
     return state;
 }
 

@@ -5,6 +5,7 @@
 #include "base/time.hpp"
 #include "limits/cooldown/cooldown_waiter.hpp"
 #include "limits/cooldown/learned_pace.hpp"
+#include "limits/cooldown/pause_exchange.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -57,6 +58,7 @@ struct CooldownState {
     std::uint64_t pauses = 0; // total
     std::uint64_t refused = 0;
     std::size_t waiting = 0;
+    bool elsewhere = false; // another gateway was asked for the pause
 };
 
 // The cool-down of one scope: a host, a route or a key. While the scope is open, every request may
@@ -65,6 +67,7 @@ struct CooldownState {
 // half the rate sent before the pause. The rate then grows linearly, and is unlimited once the
 // former rate is reached. A bad answer pauses the scope again. A probe without an answer is
 // replaced by the next request. With CooldownRules::learn, LearnedPace applies in addition.
+// With share_by() gateways share the pauses; each sends a probe of its own, and has its own rate.
 // Requests that may wait for a closed scope queue up (see CooldownWaiter). The first in the queue
 // is sent next, and no request overtakes it while sending is restricted.
 // Threads: any. No I/O, no clock.
@@ -156,6 +159,12 @@ class Cooldown {
     // rest of the pause; zero if there is none.
     Duration told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules);
 
+    // Sets the exchange that is told of each pause from now on, and the name of this cool-down
+    // there. nullptr: no exchange.
+    void share_by(PauseExchangePtr exchange, const Hash128& name) noexcept;
+    // Begins or prolongs a pause that another gateway was asked for. It is not told again.
+    void learn(const SharedPause& pause, SteadyTime now);
+
     // Removes a waiter from the queue; required before a queued one is destroyed. Idempotent.
     void leave(CooldownWaiter& waiter) noexcept;
 
@@ -221,6 +230,9 @@ class Cooldown {
     CooldownQueue line_;
     std::uint64_t pauses_ = 0;
     std::uint64_t refused_ = 0;
+    PauseExchangePtr exchange_; // null: the pauses are this gateway's own
+    Hash128 name_{};            // for exchange_
+    bool elsewhere_ = false;    // another gateway was asked for the pause
 };
 
 using CooldownPtr = std::shared_ptr<Cooldown>;

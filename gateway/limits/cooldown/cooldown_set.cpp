@@ -1,6 +1,7 @@
 #include "limits/cooldown/cooldown_set.hpp"
 
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 namespace stint::limits {
@@ -14,10 +15,18 @@ constexpr Duration between_scans = 1s; // each scan visits the whole set
 
 } // namespace
 
+Hash128 digest_of(std::string_view text) noexcept {
+    Hash128 digest;
+    const KeyHasher::Key bytes = key_of_secret(text);
+    std::memcpy(&digest.high, bytes.data(), sizeof digest.high);
+    std::memcpy(&digest.low, bytes.data() + sizeof digest.high, sizeof digest.low);
+    return digest;
+}
+
 CooldownPtr CooldownSet::of(const Hash128& key, std::string_view text, SteadyTime now) {
     const std::lock_guard lock{mutex_};
     if (const auto found = known_.find(key); found != known_.end())
-        return found->second;
+        return found->second.cooldown;
     if (is_full() && now >= next_look_)
         forget_idle(now);
     if (is_full()) {
@@ -25,15 +34,40 @@ CooldownPtr CooldownSet::of(const Hash128& key, std::string_view text, SteadyTim
             shared_ = std::make_shared<Cooldown>("(all others)");
         return shared_;
     }
-    return known_
-        .emplace(key, std::make_shared<Cooldown>(std::string{text.substr(0, longest_text)}))
-        .first->second;
+    const Scope made{
+        std::make_shared<Cooldown>(std::string{text.substr(0, longest_text)}), digest_of(text)};
+    if (exchange_)
+        join(made, now);
+    known_.emplace(key, made);
+    return made.cooldown;
+}
+
+void CooldownSet::join(const Scope& scope, SteadyTime now) const {
+    scope.cooldown->share_by(
+        exchange_, exchange_->join(identity_, scope.digest, scope.cooldown, now));
+}
+
+bool CooldownSet::is_shared() const {
+    const std::lock_guard lock{mutex_};
+    return exchange_ != nullptr;
+}
+
+void CooldownSet::share_by(const PauseExchangePtr& exchange, SteadyTime now) {
+    const std::lock_guard lock{mutex_};
+    if (exchange == exchange_)
+        return;
+    exchange_ = exchange;
+    for (const auto& [key, scope] : known_)
+        if (exchange_)
+            join(scope, now);
+        else
+            scope.cooldown->share_by(nullptr, {});
 }
 
 CooldownPtr CooldownSet::find(const Hash128& key) const {
     const std::lock_guard lock{mutex_};
     if (const auto found = known_.find(key); found != known_.end())
-        return found->second;
+        return found->second.cooldown;
     return is_full() ? shared_ : nullptr;
 }
 
@@ -41,9 +75,10 @@ CooldownPtr CooldownSet::find(const Hash128& key) const {
 void CooldownSet::forget_idle(SteadyTime now) {
     next_look_ = now + between_scans;
     std::erase_if(known_, [&](const auto& each) {
-        if (each.second.use_count() > 1 || !each.second->is_idle(now))
+        const CooldownPtr& cooldown = each.second.cooldown;
+        if (cooldown.use_count() > 1 || !cooldown->is_idle(now))
             return false;
-        const CooldownState state = each.second->state(now);
+        const CooldownState state = cooldown->state(now);
         forgotten_.pauses += state.pauses;
         forgotten_.refused += state.refused;
         return true;
@@ -72,8 +107,8 @@ CooldownSet::Totals CooldownSet::totals(SteadyTime now) const {
 std::vector<CooldownPtr> CooldownSet::all() const {
     const std::lock_guard lock{mutex_};
     std::vector<CooldownPtr> cooldowns;
-    for (const auto& [key, cooldown] : known_)
-        cooldowns.push_back(cooldown);
+    for (const auto& [key, scope] : known_)
+        cooldowns.push_back(scope.cooldown);
     if (shared_)
         cooldowns.push_back(shared_);
     return cooldowns;

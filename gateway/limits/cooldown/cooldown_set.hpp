@@ -5,6 +5,7 @@
 #include "base/live_objects.hpp"
 #include "base/time.hpp"
 #include "limits/cooldown/cooldown.hpp"
+#include "limits/cooldown/pause_exchange.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -39,6 +40,12 @@ class CooldownSet {
     // kept.
     [[nodiscard]] CooldownPtr of(const Hash128& key, std::string_view text, SteadyTime now);
 
+    // Tells pauses by this exchange from now on, and learns of others'; nullptr: each gateway has
+    // its own. Cool-downs that are known join it, too; the one that keys share in a full set does
+    // not.
+    void share_by(const PauseExchangePtr& exchange, SteadyTime now);
+    [[nodiscard]] bool is_shared() const;
+
     // Like of(), but makes no cool-down: nullptr if the key has none. In a full set returns the
     // shared one, although of() may drop idle ones and make the key its own.
     [[nodiscard]] CooldownPtr find(const Hash128& key) const;
@@ -57,12 +64,19 @@ class CooldownSet {
 
   private:
     [[nodiscard]] bool is_full() const noexcept { return known_.size() >= most; }
+    struct Scope {
+        CooldownPtr cooldown;
+        Hash128 digest{}; // digest_of() the key's text
+    };
+
     void forget_idle(SteadyTime now);
+    void join(const Scope& scope, SteadyTime now) const;
 
     const CooldownIdentity identity_;
     mutable std::mutex mutex_;
-    std::map<Hash128, CooldownPtr> known_;
-    CooldownPtr shared_; // for keys that found the set full
+    std::map<Hash128, Scope> known_;
+    PauseExchangePtr exchange_; // null: gateways do not share the pauses
+    CooldownPtr shared_;        // for keys that found the set full
     SteadyTime next_look_{};
     Totals forgotten_;
 };

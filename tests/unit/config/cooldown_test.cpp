@@ -64,6 +64,35 @@ TEST_CASE("requests wait for a pause to end only where that is asked for") {
     CHECK(own->max_waiting == 7);
 }
 
+TEST_CASE("gateways share pauses by a store") {
+    const std::string base_with_store =
+        std::string{listener} +
+        "stores: {main: {redis: 127.0.0.1:6379}, more: {redis: 127.0.0.1:6380}}\n";
+    const Config config = loaded(
+        base_with_store +
+        "upstreams: {a: {endpoints: [127.0.0.1:9000], cooldown: {shared: more}}}\n"
+        "routes:\n"
+        "  - {name: a, upstream: a, match: {path: /a}, cooldown: {shared: main}}\n"
+        "  - {name: b, upstream: a, match: {path: /b}, cooldown: {scope: host, shared: more}}\n"
+        "  - {name: c, upstream: a, match: {path: /c}}\n");
+    CHECK(config.upstreams[0].cooldown->shared == 1);
+    CHECK(config.routes[0].cooldown->shared == 0);
+    // Both pause the same hosts.
+    check_mistakes(
+        base_with_store +
+            "upstreams: {a: {endpoints: [127.0.0.1:9000], cooldown: {shared: main}}}\n"
+            "routes:\n"
+            "  - {name: c, upstream: a, match: {path: /c}}\n"
+            "  - {name: d, upstream: a, match: {path: /d}, cooldown: {scope: host}}\n",
+        {"6:5: routes[1]: pauses by host as the route \"c\" does, and the upstream has one pause a "
+         "host for both; "
+         "expected a cooldown with the same shared, or another scope"});
+    check_mistakes(
+        upstream_with("{shared: main}"),
+        {"2:65: upstreams.a.cooldown.shared: \"main\" is not a store; expected a name under "
+         "stores:"});
+}
+
 TEST_CASE("wrong cool-downs are mistakes") {
     const auto check = [](std::string_view cooldown, std::initializer_list<std::string_view> all) {
         check_mistakes(upstream_with(cooldown), all);
