@@ -79,7 +79,8 @@ void StoreLoop::connect() {
         std::string{shared::store_script()}, watcher);
     client_->subscribe(shared_.names.registry(), [this](std::string_view message) {
         turn([&](const Now& now) {
-            if (usable(now.steady) && !pauses_.take(message, shares_.session().terms().session, now.steady))
+            if (usable(now.steady) &&
+                !pauses_.take(message, shares_.session().terms().session, now.steady))
                 shares_.recall(message, now);
         });
     });

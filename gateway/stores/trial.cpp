@@ -100,7 +100,7 @@ class Trial final : private redis::Link::User, private redis::SentinelWatch::Wat
     void run_script(const std::string& sha1) {
         shared::Session session{
             {.gateway = "check", .session = "check", .time_to_live = settings_.time_to_live}};
-        const std::vector<std::string> arguments = session.beat(true, net::read_steady_clock());
+        const std::vector<std::string> arguments = session.beat(true, net::read_clocks());
         Words words{"EVALSHA", sha1, "1", key_};
         words.insert(words.end(), arguments.begin(), arguments.end());
         ask(words, "EVALSHA");
