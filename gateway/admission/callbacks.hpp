@@ -1,5 +1,5 @@
-// Callbacks of an admission decision: each entry point (admission/door.hpp) counts, records and
-// queues on its own.
+// Callbacks of an admission decision. Each entry point (admission/door.hpp) implements them to
+// count, record and queue requests in its own way.
 #pragma once
 
 #include "base/hash.hpp"
@@ -16,7 +16,9 @@ class QueuedCharges : public limits::Waiter {
   public:
     using Waiter::Waiter;
 
-    routing::Charges asked; // Waiter::charges with the limits of the route that they charge
+    routing::Charges
+        // The charges of Waiter::charges, each with its limit as the route applies it.
+        asked;
 
   protected:
     ~QueuedCharges() = default;
@@ -28,7 +30,8 @@ class ShareAnswerListener {
     // Called when the stores are about to be asked: the request waits for shares_answered(), but no
     // longer than until answer_by.
     virtual void shares_asked(SteadyTime /*answer_by*/) {}
-    // The request must not be resumed within the call, but may be destroyed.
+    // Called when all stores have answered, or one of them has failed. The callee must not resume
+    // the request within the call, but may destroy it.
     virtual void shares_answered() noexcept {}
 
   protected:
@@ -55,8 +58,8 @@ class Callbacks : public routing::KeyObserver, public ShareAnswerListener {
     virtual void would_refuse(routing::AppliedLimit, Hash128) noexcept {}
     // The limit is not enforced, and would have let the request wait.
     virtual void would_wait(routing::AppliedLimit) noexcept {}
-    virtual void table_full(routing::AppliedLimit) noexcept {}    // new keys share a sketch
-    virtual void cost_exceeded(routing::AppliedLimit) noexcept {} // more than the reserve
+    virtual void table_full(routing::AppliedLimit) noexcept {}    // new keys go to its sketch
+    virtual void cost_exceeded(routing::AppliedLimit) noexcept {} // above the reserve
     virtual void permit_used() noexcept {}                        // a presented permit has paid
     virtual void permit_unknown() noexcept {} // a presented permit pays for none of the charges
     // Called after the request's wait in the queue before this limit. The Duration is the time

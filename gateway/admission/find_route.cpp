@@ -8,8 +8,9 @@
 namespace stint::admission {
 namespace {
 
-// True if `read`, another server's reading of the path, has the same route, and that server reads
-// the rewritten path as the rewrite of `read`.
+// Returns true if another server, which reads the path as `read`, means the same request as the
+// gateway: `read` matches the same route as found.path, and the route's rewrite sends both to the
+// same path (means_the_same()).
 bool agrees(
     const FoundRoute& found,
     const routing::Snapshot& snapshot,
@@ -25,9 +26,10 @@ bool agrees(
            means_the_same(*route->shape->path, found.path, read, rules, reading);
 }
 
-// Checks every ambiguous reading of the path. A reading that uncovers dot segments is also checked
-// for a server that resolves them before it merges slashes. Sets found.path to the last reading, so
-// that all spellings of a path share one key.
+// Returns an error (400) if one of the `ambiguous` readings of the path has another route, or
+// another path after the rewrite. Readings that may uncover dot segments are checked with and
+// without merged slashes, because some servers resolve dot segments before they merge slashes.
+// Otherwise sets found.path to the last reading, so that all spellings of a path share one key.
 Result<void, http::HeadError> agree_on(
     FoundRoute& found,
     const routing::Snapshot& snapshot,

@@ -31,8 +31,9 @@ struct FoundRoute {
     std::string& host_scratch,
     std::string& path_scratch);
 
-// True if the client uses the gateway as a forward proxy: its target is in absolute-form (RFC 9112
-// section 3.2.2), and no route names its host. host: FoundRoute::host.
+// True if the client uses the gateway as a forward proxy: its target is neither a path nor "*" (RFC
+// 9112 section 3.2), and no route names its host. Always false with
+// PathRules::routes_absolute_form. host: FoundRoute::host.
 [[nodiscard]] bool asks_forward_proxy(
     const routing::Snapshot& snapshot, const RequestHead& head, std::string_view host);
 inline constexpr http::HeadError no_forward_proxy{

@@ -26,7 +26,7 @@ class LocalReply {
     LocalReply(const LocalReply&) = delete; // it refers to itself
     LocalReply& operator=(const LocalReply&) = delete;
 
-    // Sets a problem document about nothing but the status.
+    // Sets a problem document (RFC 9457) that explains the status. detail: shown to the client.
     void explain(std::string detail);
     // Sets the reply about an upstream that failed or could not be asked. why: for logs, as it
     // names endpoints; the client gets a general text for the status.
@@ -76,8 +76,8 @@ class LocalReply {
     // is about; empty for any other reply.
     [[nodiscard]] std::string_view limit() const noexcept { return limited_.limit; }
 
-    // Makes the response. status: for replies that have no status of their own. Sets context.media
-    // itself.
+    // Makes the response. status: used by replies that have no status of their own. Sets
+    // context.media itself.
     void make(http::Response& to, http::ReplyContext context, int status) const;
 
   private:

@@ -12,8 +12,9 @@
 
 namespace stint::admission {
 
-// Collects the policies for the headers. Stays empty on a route that sends no such headers: no
-// decision may be noted there. Names are views into the request's configuration snapshot.
+// Collects the policies for the headers. Callers note decisions only for a route that sends such
+// headers; for any other the object stays empty. Names are views into the request's configuration
+// snapshot.
 class RateLimitHeaders {
   public:
     using ChargedLimits = std::span<const routing::AppliedLimit>; // one for each charge

@@ -57,7 +57,8 @@ void RequestAdmission::complete(const RequestHead& head, routing::KeyFacts& fact
     facts.route = route_->name;
 }
 
-// Checks the body's length before any charge: a body that is too long is never served or read on.
+// Refuses with 413 a request whose body is longer than max_body, before any charge. The connection
+// then ends, because the rest of the body is not read.
 bool RequestAdmission::body_fits(const RequestHead& head, std::uint64_t arrived) {
     const bool fits = head.framing.length <= route_->max_body && arrived <= route_->max_body;
     if (fits || !features_.has(Feature::max_body)) [[likely]]
@@ -81,8 +82,9 @@ bool RequestAdmission::may_go_on(const RequestHead& head, const routing::KeyFact
     return false;
 }
 
-// Checks the fencing token that the request presents. A stale token stays stale, as fencing numbers
-// only rise.
+// Reads the request's fencing token. Refuses the request (412, false) if the token is missing or
+// stale. This check comes before any charge, and need not be repeated for a refused token: fencing
+// numbers only rise, so a stale token never becomes valid again.
 bool RequestAdmission::check_fence(const routing::KeyFacts& facts) {
     if (!features_.has(Feature::require_fence))
         return true;
@@ -102,8 +104,9 @@ bool RequestAdmission::fence_holds() {
     return false;
 }
 
-// Checks whether the cool-down's scope is open. Does not enter it yet: a limit may still refuse or
-// queue the request.
+// Finds the cool-down that the request belongs to. If it is closed (it pauses requests), refuses
+// the request, or returns Next::wait_cooldown. Does not enter the cool-down yet: a limit may still
+// refuse or queue the request.
 Next RequestAdmission::check_cooldown(const routing::KeyFacts& facts) {
     if (!features_.has(Feature::cooldown))
         return Next::forward;
@@ -125,10 +128,11 @@ Next RequestAdmission::check_cooldown(const routing::KeyFacts& facts) {
     return cooldown_->look(decided_.steady, of.rules) ? Next::wait_cooldown : Next::forward;
 }
 
-// Refuses a request that must not wait if its cool-down is closed. True if the request was refused.
+// Refuses the request and returns true if its cool-down is closed and the request must not wait for
+// it. Returns false in any other case.
 bool RequestAdmission::is_closed() {
     if (!cooldown_ || (route_->cooldown.rules.waits && features_.has(Feature::cooldown_wait)))
-        return false; // the cool-down is asked again right before sending
+        return false; // a request that may wait is checked again right before it is sent
     limits::CooldownRules rules = route_->cooldown.rules;
     rules.waits = false;
     const auto closed = cooldown_->look(decided_.steady, rules);

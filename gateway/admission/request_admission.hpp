@@ -38,9 +38,9 @@ inline constexpr std::string_view body_too_long = "the request's body is larger 
 
 // The next step of a request.
 enum class Next : std::uint8_t {
-    forward,    // the request is admitted
-    respond,    // the request is admitted, and its route has a response of its own
-    wait_queue, // the request waits in the admission queue, as Callbacks::make_queued() has made it
+    forward,       // the request is admitted
+    respond,       // the request is admitted, and its route has a response of its own
+    wait_queue,    // the request waits in the admission queue, through Callbacks::make_queued()
     wait_shares,   // the request waits for larger shares of limits that gateways share
     wait_cooldown, // the request may wait for the end of its cool-down; no limit is charged yet
     reply          // the request is not admitted: RequestAdmission::reply() says why
@@ -55,8 +55,8 @@ struct Preview {
     bool elsewhere = false;    // another gateway was asked for the pause
 };
 
-// The answers of limits that are not enforced to a request that was admitted: the first limit that
-// would have refused it, and the first that would have let it wait. Empty: none.
+// For a request that was admitted: the names of the first limit in dry run (not enforced) that
+// would have refused it, and of the first that would have let it wait. Empty: none.
 struct DryRun {
     std::string_view would_refuse;
     std::string_view would_wait;
@@ -111,9 +111,10 @@ class RequestAdmission {
     // fencing token that has become stale, or a pause that has begun, refuses the request and
     // refunds its charges. waited: time in the queue.
     [[nodiscard]] Next finish_queue(QueuedCharges& queued, Duration waited);
-    // Asks the limits again. Call after Next::wait_shares, Callbacks::shares_answered() or the end
-    // of the time for it, and resume(). A fencing token that has become stale, or a pause that has
-    // begun, refuses the request and refunds its charges. May return Next::wait_queue.
+    // Asks the limits again. Call after Next::wait_shares and resume(), once
+    // Callbacks::shares_answered() was called or the instant given to shares_asked() has passed. A
+    // fencing token that has become stale, or a pause that has begun, refuses the request and
+    // refunds its charges. May return Next::wait_queue.
     [[nodiscard]] Next finish_shares();
     // Sets the instant at which a wait has ended. Returns for how long the request has waited since
     // the last decision.
@@ -128,14 +129,15 @@ class RequestAdmission {
 
     [[nodiscard]] const routing::Route* route() const noexcept { return route_; } // null: none yet
     [[nodiscard]] bool sends_normal_path() const noexcept { return sends_normal_path_; }
-    // The instant of the decision: decide()'s, until the request has waited.
+    // The instant of the latest decision: that of decide(), or of resume() after a wait.
     [[nodiscard]] const Now& decided() const noexcept { return decided_; }
     [[nodiscard]] const limits::CooldownPtr& cooldown() const noexcept { return cooldown_; }
     [[nodiscard]] limits::Permit& permit() noexcept { return permit_; }
     [[nodiscard]] Settlement& settlement() noexcept { return settlement_; }
     [[nodiscard]] const RateLimitHeaders& headers() const noexcept { return headers_; }
     [[nodiscard]] const DryRun& dry_run() const noexcept { return dry_run_; }
-    // Bit i: the door leaves out the route's limit i.
+    // Returns the limits that this entry point (Door) cannot apply and has skipped: bit i stands
+    // for route()->limits[i].
     [[nodiscard]] std::uint32_t left_out() const noexcept { return left_out_; }
 
     // For Next::reply: the response, which the caller may replace, and how the request ends.
@@ -149,8 +151,8 @@ class RequestAdmission {
     [[nodiscard]] const Ending& ending() const noexcept { return ending_; }
 
   private:
-    // How often the limits are asked: for the first time, with the facts of the head, or again
-    // after a wait for shares.
+    // Tells why the limits are asked. For the first time: `facts` is set. Again after a wait for
+    // shares: `before` is set. Neither is set after a wait in the queue.
     struct Asked {
         const routing::KeyFacts* facts = nullptr;
         const ShareWait* before = nullptr;

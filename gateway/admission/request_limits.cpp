@@ -35,7 +35,7 @@ wait_terms(const routing::Charges& charges, const routing::KeyFacts& facts, std:
     return all;
 }
 
-// Returns the charges whose limits let the request wait, a bit each.
+// Returns a bit mask: bit i is set if the limit of charge i lets the request wait.
 std::uint32_t waiting(const routing::Charges& charges) noexcept {
     std::uint32_t bits = 0;
     for (std::size_t i = 0; i < charges.limits.size(); ++i)
@@ -64,8 +64,8 @@ bool can_apply(const routing::LimitTerms& limit, const Features& features) noexc
            (!limit.pricing.refundable() || features.has(Feature::settlement));
 }
 
-// Leaves out the charges of limits that a door with these features cannot apply. Returns their
-// bits: bit i for the route's limit i.
+// Removes the charges of limits that an entry point (Door) with these features cannot apply.
+// Returns a bit mask of these limits: bit i for the route's limit i.
 std::uint32_t
 leave_out_unseen(routing::Charges& charges, const routing::Route& route, const Features& features) {
     std::uint32_t left_out = 0;
@@ -155,7 +155,7 @@ inline Next RequestAdmission::charge(routing::Charges& charges, const Asked& ask
         return preview(charges, *asked.facts);
     if (route_->may_wait && lets_wait(charges)) [[unlikely]]
         return charge_in_turn(charges, asked);
-    if (route_->may_reserve && reserves(charges)) [[unlikely]] { // none of them is shared
+    if (route_->may_reserve && reserves(charges)) [[unlikely]] { // no shared limit reserves
         Reserving reserving{charges, *asked.facts, env_.scratch.key, *env_.ticket_hasher};
         limits::Decision decision =
             reserving.admit(decided_, route_->telling.any ? &headers_ : nullptr);
@@ -205,7 +205,8 @@ Next RequestAdmission::finish_shares() {
     return next == Next::forward ? finish_wait() : next;
 }
 
-// Checks again what may have changed while the request waited, now that it is charged.
+// Checks the cool-down and the fencing token of a charged request again, because they may have
+// changed while it waited. If one of them refuses, undoes the charges and returns Next::reply.
 Next RequestAdmission::finish_wait() {
     const bool closed = is_closed();
     if (!closed && fence_holds())
@@ -242,8 +243,9 @@ void RequestAdmission::leave_out_prepaid(routing::Charges& charges, std::span<co
     env_.callbacks.permit_unknown();
 }
 
-// Charges the request at once if no other request waits for its limits. The admission queue has a
-// lock of its own: only a request that may have to wait enters it.
+// Charges the request at once if no other request waits for its limits and they admit it. Otherwise
+// the request enters the admission queue, or is refused. Entering takes the queue's lock, which a
+// request that is charged at once avoids.
 Next RequestAdmission::charge_in_turn(const routing::Charges& charges, const Asked& asked) {
     const auto& limits = charges.limits;
     const auto awaited = [](routing::AppliedLimit each) {

@@ -1,4 +1,5 @@
-// Checks that no other server reads a rewritten path differently from what the gateway means by it.
+// Checks a rewritten path against servers that read paths differently from the gateway
+// (http::PathReading).
 #pragma once
 
 #include "base/path_rules.hpp"
@@ -10,9 +11,10 @@
 
 namespace stint::admission {
 
-// True if a server that reads the client's path as `as_read` reads the rewritten path as the
-// rewrite of `as_read`. path: the client's path, normalised. as_read: the same path as the server
-// reads it, by `rules` and `reading`.
+// Returns true if a server that reads paths by `rules` and `reading` reads these two texts as one
+// path: the rewrite of `path`, which the gateway sends, and the rewrite of `as_read`. Returns false
+// if it reads two paths, or if one of the texts cannot be rewritten or read. path: the client's
+// path, normalised. as_read: the client's path as that server reads it.
 [[nodiscard]] inline bool means_the_same(
     const routing::PathRewrite& rewrite,
     std::string_view path,

@@ -33,7 +33,8 @@ class Settlement {
     // in the log, 499 for a client that has left, 502 or 504 for an upstream that failed.
     void settle_end(int status, limits::Permit& permit, const Now& now);
 
-    // Returns the first limit whose reserve the request's cost exceeded; empty: none.
+    // Returns the name of the first limit for which the response told a cost above the reserved
+    // one; empty: none.
     [[nodiscard]] std::string_view overrun() const noexcept { return overrun_; }
 
   private:

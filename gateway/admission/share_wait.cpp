@@ -40,7 +40,7 @@ ShareWait::ShareWait(
     const routing::Charges& charges, WaitTermsList terms, ShareAnswerListener& listener)
     : charges_{charges}, terms_{std::move(terms)}, listener_{listener} {
     for (limits::Charge& each : charges_.charges)
-        each.refundable = true; // a pause may begin meanwhile
+        each.refundable = true; // a pause may begin during the wait
 }
 
 void ShareWait::ask(limits::ShareRequests& of, const limits::Decision& refused, const Now& now) {

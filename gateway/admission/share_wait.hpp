@@ -22,20 +22,21 @@ using WaitTermsList = boost::container::small_vector<limits::WaitTerms, 4>;
 // The Retry-After of a refusal because a store cannot be asked.
 inline constexpr Duration store_retry_after = std::chrono::seconds{1};
 
-// Refers to the request's configuration snapshot. Nothing is charged meanwhile.
+// Refers to the request's configuration snapshot. Nothing is charged during the wait.
 class ShareWait final : private limits::ShareRequests::Request {
   public:
     // Keeps the charges that the request asks for, each refundable.
     ShareWait(const routing::Charges& charges, WaitTermsList terms, ShareAnswerListener& listener);
 
-    // Asks the stores for the shares that the decision lacks. The ShareAnswerListener is called now
-    // and at the end of the wait. Requires: can_ask(). Throws std::bad_alloc with nothing
-    // changed.
+    // Asks the stores for larger shares of the limits that refuse because of their share. Calls
+    // ShareAnswerListener::shares_asked() before it asks; shares_answered() follows when the stores
+    // have answered. Requires: can_ask(). Throws std::bad_alloc with nothing changed.
     void ask(limits::ShareRequests& of, const limits::Decision& refused, const Now& now);
 
     [[nodiscard]] routing::Charges& charges() noexcept { return charges_; }
     [[nodiscard]] const WaitTermsList& terms() const noexcept { return terms_; }
-    // True until the stores have answered: they have failed, or the time is over.
+    // True unless all stores have answered. After the wait: one of them has failed, or the time is
+    // over.
     [[nodiscard]] bool failed() const noexcept { return !told_; }
 
   private:
@@ -47,12 +48,13 @@ class ShareWait final : private limits::ShareRequests::Request {
     bool told_ = false;
 };
 
-// Returns which shares are too small for a request that is to join a queue, which does not ask the
-// stores. Without shared limits it is an empty decision.
+// For a request that has to queue behind others: the queue itself never asks the stores, so this
+// checks beforehand which shares are too small (Decision::lacks_share of the result). Charges
+// nothing. Returns an empty decision if none of the limits is shared.
 [[nodiscard]] limits::Decision shares_for(const routing::Charges& charges, const Now& now);
 
-// Asks the stores for the shares that charges which are not enforced lack (a bit each). No request
-// waits for the answers. Throws std::bad_alloc.
+// Asks the stores for larger shares for charges in dry run (not enforced): bit i of `lacking`
+// stands for charge i. No request waits for the answers. Throws std::bad_alloc.
 void ask_for_dry_run(
     limits::ShareRequests& of,
     const routing::Charges& charges,
@@ -63,9 +65,9 @@ void ask_for_dry_run(
 // the stores may have them. waiting: bit i = charge i's limit lets the request wait.
 [[nodiscard]] bool can_ask(const limits::Decision& refused, std::uint32_t waiting) noexcept;
 
-// Returns the charges without the shares that refuse, if the limits are to be counted by this
-// gateway alone (OnStoreFailure::open) because their stores cannot be asked. failed: they were
-// asked, and have not answered.
+// Returns the charges with Charge::ignore_share set where a share refuses, if all the refusing
+// limits have OnStoreFailure::open and stores that cannot be asked: then this gateway counts them
+// alone. Otherwise returns nothing. failed: the stores were asked, and have not answered.
 [[nodiscard]] std::optional<routing::Charges>
 without_shares(const routing::Charges& charges, const limits::Decision& refused, bool failed);
 

@@ -25,7 +25,8 @@ class FieldNames {
             add(name);
     }
 
-    // Most names need one table lookup: no name in the list has that first letter and length.
+    // Returns true if a listed name or prefix matches `name`. One table lookup rejects most names:
+    // those whose first letter and length no listed name has.
     [[nodiscard]] bool contains(std::string_view name) const noexcept {
         if (name.empty() || (lengths_[row_of(name)] >> column_of(name.size()) & 1U) == 0) [[likely]]
             return false;
@@ -67,7 +68,8 @@ class FieldNames {
         patterns_.push_back(std::move(pattern));
     }
 
-    std::array<std::uint64_t, 32> lengths_{}; // a row for each first letter; a bit for each length
+    // A row for each first letter. Bit n of it: a name of n characters may be listed.
+    std::array<std::uint64_t, 32> lengths_{};
     std::vector<Pattern> patterns_;
 };
 

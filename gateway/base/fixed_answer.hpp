@@ -15,7 +15,7 @@ struct FixedAnswer {
     TextTemplate body;
     std::vector<FieldEdits::Set> fields; // each name once
     TextTemplate location;     // target of a redirect, with target_placeholders; empty: none
-    bool names_server = false; // one of the fields is Server
+    bool names_server = false; // `fields` has a Server field
 };
 
 } // namespace stint

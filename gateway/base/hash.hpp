@@ -35,8 +35,8 @@ class KeyHasher {
     Key key_;
 };
 
-// Returns a hasher's key that is made of a secret of any length (BLAKE2b): the same in each process
-// that knows the secret.
+// Derives a hasher's key from a secret of any length (BLAKE2b). Every process that knows the secret
+// gets the same key.
 [[nodiscard]] KeyHasher::Key key_of_secret(std::string_view secret) noexcept;
 
 // Returns true if the texts are equal. The time depends on their lengths only (libsodium's

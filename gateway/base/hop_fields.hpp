@@ -1,4 +1,5 @@
-// The fields that tell an upstream of this gateway as a hop, beside X-Forwarded-*.
+// Settings of the request fields Forwarded and Via, by which the gateway tells an upstream that it
+// is a hop.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Objects that are found by a key for as long as somebody holds them.
+// A map from keys to objects that does not keep the objects alive.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ class LiveObjects {
     static constexpr std::size_t least = 16;
 
     std::map<Key, std::weak_ptr<T>> known_;
-    std::size_t sweep_from_ = least; // size at which dead entries are dropped
+    std::size_t sweep_from_ = least; // number of entries at which those of dead objects are dropped
 };
 
 } // namespace stint

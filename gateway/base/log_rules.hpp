@@ -10,7 +10,7 @@ namespace stint {
 // How a line shows the key by which a limit has refused the request.
 enum class LogKey : std::uint8_t {
     hash,   // 16 hex digits of the keyed hash: equal keys have equal digits
-    prefix, // the first bytes, at most 8 and a third of the key
+    prefix, // the first bytes: at most 8, and at most a third of the key
     full,
     off
 };

@@ -12,7 +12,7 @@ struct MinRate {
     std::uint64_t bytes = 0; // per second, at most 2^30; 0: no minimum
     Duration after{};        // the rate is checked only after this time
 
-    // True if this many bytes in `elapsed` are too few.
+    // Returns true if `sent` bytes in `elapsed` are below the lowest rate.
     [[nodiscard]] constexpr bool missed_by(std::uint64_t sent, Duration elapsed) const noexcept {
         if (bytes == 0 || elapsed < after)
             return false;

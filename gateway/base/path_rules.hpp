@@ -9,7 +9,8 @@ namespace stint {
 struct PathRules {
     bool merge_slashes = true;           // runs of "/" count as one
     bool refuse_encoded_slashes = false; // any "%2F" is a 400
-    // An absolute-form target whose host no route names may match routes for any host ("*").
+    // A request in absolute-form may match routes for any host ("*") although no route names its
+    // host.
     bool routes_absolute_form = false;
 };
 

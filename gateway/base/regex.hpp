@@ -37,16 +37,18 @@ class Regex {
 
     // Parts of the text; [0] is the whole text.
     using Groups = std::array<std::string_view, most_groups + 1>;
-    // Matches, and fills in those groups that `to` names as \0 to \9. Other groups, and groups that
-    // took no part in the match, are empty. RE2 may allocate memory at every call. to: a text
-    // without a rewrite_fault().
+    // Returns true if the whole text matches, and then sets all groups up to the highest that `to`
+    // names (\0 to \9). Higher groups, and groups that took no part in the match, are empty.
+    // Returns false, with `groups` unchanged, if the text does not match. RE2 may allocate memory
+    // at every call. to: a text without a rewrite_fault().
     [[nodiscard]] bool
     match_groups(std::string_view text, std::string_view to, Groups& groups) const;
 
     // Returns the reason, in RE2's words, why groups cannot be filled into `to`; "" if they can.
     // Each "\" in `to` must be followed by another "\" or by the number of a group.
     [[nodiscard]] std::string rewrite_fault(std::string_view to) const;
-    // False if no text that begins with this character matches.
+    // Returns false if no text that begins with `first` can match. True is not certain: such a text
+    // may match.
     [[nodiscard]] bool may_begin_with(char first) const;
 
   private:

@@ -70,8 +70,7 @@ class Admission {
     }
 
   private:
-    // One claim for each charge, of which there are never too many. The destructor unlocks their
-    // shards.
+    // One claim for each charge, at most max_charges. The destructor unlocks their shards.
     using Unchecked =
         boost::container::static_vector_options_t<boost::container::throw_on_overflow<false>>;
     struct Claims : boost::container::static_vector<CounterRef, max_charges, Unchecked> {
@@ -81,7 +80,8 @@ class Admission {
         }
     };
 
-    // Returns the charges that refuse, a bit each, and fills in `decision`.
+    // Checks all charges and fills in `decision`. Returns a bit mask: bit i is set if charge i,
+    // enforced or not, refuses.
     std::uint32_t judge(Decision& decision, ChargeState* states) noexcept {
         std::uint32_t refusing = 0;
         for (std::size_t i = 0; i < charges_.size(); ++i) {

@@ -36,8 +36,9 @@ struct Charge {
     // The part of a fixed window's quota that is withheld for others (reservations.hpp,
     // fair_shares.hpp).
     std::uint64_t reserved_for_others = 0;
-    // How long after its counter's opening a queued request is admitted. A token bucket, or a paced
-    // sliding window, counts the charge from the opening, so that the next opening is not delayed.
+    // For a queued request: the time from the instant at which its counter could admit it to its
+    // admission. A token bucket, or a paced sliding window, counts the charge from that instant, so
+    // that a late admission does not delay the next one.
     Duration late{};
 };
 
@@ -52,7 +53,7 @@ enum class Refusal : std::uint8_t {
 
 // The state of one counter, for people and headers.
 struct CounterState {
-    std::uint64_t used = 0;      // in the open window; slots in use for a cap
+    std::uint64_t used = 0;      // cost counted in the open window; for a cap, slots in use
     std::uint64_t remaining = 0; // cost that the counter would admit now, pacing aside
     Duration resets_in{}; // until `remaining` rises; zero when nothing is used, and for a cap
 };

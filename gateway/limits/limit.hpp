@@ -47,8 +47,8 @@ class Limit : public std::enable_shared_from_this<Limit> {
     [[nodiscard]] std::uint64_t ordinal() const noexcept { return ordinal_; }
     [[nodiscard]] bool keyed() const noexcept { return !identity_.key.empty(); }
 
-    // Sets the most keys from the next new key on. The number of shards, each with a lock, stays as
-    // constructed. Thread-safe.
+    // Sets the most live keys; applies from the next new key on. The number of shards, each with a
+    // lock, stays as constructed. Thread-safe.
     void set_max_keys(std::uint64_t max_keys) noexcept;
 
     // --- shares: a key's numbers at run time, in every algorithm ---
@@ -59,7 +59,8 @@ class Limit : public std::enable_shared_from_this<Limit> {
     // change; shares are not saved. False, with nothing changed: the key has no share yet, and
     // there are max_keys shares or no memory. Thread-safe.
     bool set_share(Hash128 key, const Share& share, const Now& now) noexcept;
-    // The reserve of keys without a share, and the end of all shares.
+    // Returns the settings for all shares of the limit, such as the reserve of keys without a
+    // share.
     [[nodiscard]] SharePolicy& share_policy() noexcept;
     // Returns the key's share, or the reserve, if there is one. Thread-safe; takes no lock while
     // the limit never had a share.
@@ -80,8 +81,9 @@ class Limit : public std::enable_shared_from_this<Limit> {
     // Refunds do not count. charge: gives the key and its numbers. Thread-safe.
     [[nodiscard]] std::uint64_t use(const Charge& charge, const Now& now) const;
 
-    // From here on: live state. Each function is thread-safe; the scans lock one shard at a time.
-    // Returns the state of the counter that counts such a charge; charge.limit is ignored.
+    // From here on: live state. Each function is thread-safe; functions that scan all keys lock one
+    // shard at a time. Returns the state of the counter that counts such a charge; charge.limit is
+    // ignored.
     [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
     // Returns the end of the fixed window that would count the charge, whether or not it is open
     // yet. While the limit is closed (see close()): the instant at which the limit opens.
@@ -158,8 +160,9 @@ class Limit : public std::enable_shared_from_this<Limit> {
     // are visible to a reader that sees the number.
     void raise_fence(std::uint64_t number) noexcept;
 
-    // Reserves `slots` slots until `end` for the holders from before the start. Called before the
-    // limit is used.
+    // Records that the holders from before the start keep `slots` slots taken until `end`. Takes no
+    // slot itself; it makes a refusal's retry_after reach at least to `end` while all slots are
+    // taken (full_for()). Called before the limit is used.
     void keep_full_until(SteadyTime end, std::uint64_t slots) noexcept {
         former_slots_.store(slots, std::memory_order_relaxed);
         full_until_.store(end.time_since_epoch().count(), std::memory_order_relaxed);

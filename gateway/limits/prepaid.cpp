@@ -118,7 +118,7 @@ PrepaidPermits::issue(std::span<const Charge> charges, SteadyTime expires, Stead
     return std::nullopt;
 }
 
-// Returns the unclaimed permit of this id; the end if there is none, or it has expired.
+// Returns the unclaimed permit of this id; ids.end() if there is none, or it has expired.
 template <class Known>
 auto PrepaidPermits::find_good(Known& ids, Hash128 id, SteadyTime now) noexcept {
     const auto found = ids.find(id);

@@ -44,7 +44,7 @@ class PrepaidPermits {
         [[nodiscard]] std::uint64_t paid_of(const Charge& charge) const noexcept;
         [[nodiscard]] bool expired(SteadyTime now) const noexcept;
         // Spends the permit, because its request has been admitted. True if the permit was never
-        // spent before; always false for a claim of look(). Requires: a permit.
+        // spent before; always false for a claim of look(). Requires: the claim has a permit.
         bool spend() noexcept;
         // Undoes spend() after the whole admission was given back. The permit may be claimed again.
         void take_back() noexcept;
@@ -65,8 +65,9 @@ class PrepaidPermits {
     ~PrepaidPermits();
 
     // Issues a permit for charges that have been made. It pays for windows and buckets, not for
-    // caps. Returns nothing if `most` permits are unspent, without memory, or if no window was
-    // charged. expires: no later than the end of the first of the charged windows.
+    // caps. Returns nothing if `most` permits are unspent, if no window was charged, if `expires`
+    // has passed, or without memory. expires: no later than the end of the first of the charged
+    // windows.
     [[nodiscard]] std::optional<Hash128>
     issue(std::span<const Charge> charges, SteadyTime expires, SteadyTime now) noexcept;
 

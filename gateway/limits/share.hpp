@@ -24,9 +24,9 @@ struct Share {
     SteadyTime ask_after{};
 };
 
-// The part of a share in a charge's refusal.
+// Tells whether a charge was refused because of its key's share, and what the store can do.
 enum class ShareLack : std::uint8_t {
-    none,     // none: the limit's own numbers refuse
+    none,     // the limit's own numbers refuse
     told,     // the share is too small, and the store has said that there is no more for now
     ask,      // the share is too small, and the store may have more
     no_store, // the share is too small, and the store cannot be asked now
@@ -44,10 +44,10 @@ struct KeyShare {
     ShareDemand demand{};
 };
 
-// The rules of a limit's shares beside each key's own. Thread-safe but for reserve_without_share().
+// The settings that apply to all shares of a limit. Thread-safe but for reserve_without_share().
 class SharePolicy {
   public:
-    // True once a key may have fewer numbers than its charges.
+    // True once any key may have a share, or the limit has a reserve.
     [[nodiscard]] bool begun() const noexcept { return begun_.load(std::memory_order_relaxed); }
     void begin() noexcept { begun_.store(true, std::memory_order_relaxed); }
 

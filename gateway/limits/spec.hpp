@@ -24,7 +24,7 @@ struct LimitIdentity {
     std::string key;
     Algorithm algorithm = Algorithm::fixed_window;
     Anchor anchor = Anchor::first_request; // clock: for a fixed window only
-    Duration per{}; // zero for a cap; for calendar windows the longest of the unit
+    Duration per{}; // zero for a cap; for calendar windows the longest day, week or month
     // Anchor::clock: windows are the days, weeks or months of this zone; empty: windows begin at
     // multiples of `per`.
     std::string time_zone{};

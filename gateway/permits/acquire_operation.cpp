@@ -62,8 +62,9 @@ bool AcquireOperation::reserves() const noexcept {
         limits_.charges().limits, [](const auto& limit) { return !limit->reserve_for.empty(); });
 }
 
-// Admits at once unless a request waits: a new request never overtakes a waiter. ask: null after a
-// wait for shares.
+// Admits or refuses the request at once, asks the stores for shares, or queues it. Queues it also
+// if another request waits for one of its limits: a new request never overtakes a waiter. ask: null
+// after a wait for shares.
 AcquireOperation::Step AcquireOperation::admit(const AcquireRequest* ask) {
     if (!reserves()) [[likely]]
         keep_shares();
@@ -111,8 +112,8 @@ bool AcquireOperation::stores_failed() const noexcept {
     return share_wait_ != nullptr && share_wait_->failed();
 }
 
-// Counts limits whose stores cannot be asked for this gateway alone, if they say so. Otherwise the
-// refusal stands.
+// Decides again without shares, if all limits that refuse have OnStoreFailure::open and stores that
+// cannot be asked: then this gateway counts them alone. Otherwise returns `refused`.
 limits::Decision AcquireOperation::without_shares(limits::Decision refused) {
     const auto own = admission::without_shares(limits_.charges(), refused, stores_failed());
     if (!own)
@@ -137,8 +138,8 @@ void AcquireOperation::keep_shares() {
 }
 
 // Recomputes retry_after with fair shares: a limit's own estimate ignores the permits that are
-// withheld for other owners. An owner is admitted at this time if no other owner comes back with
-// it.
+// withheld for other owners. At this time the request would be admitted, if no other owner asks for
+// permits until then.
 void AcquireOperation::tell_true_time(limits::Decision& decision) {
     const auto& charges = limits_.charges().charges;
     const auto by_window_alone = [&](std::size_t i) {
@@ -149,7 +150,8 @@ void AcquireOperation::tell_true_time(limits::Decision& decision) {
     for (std::size_t i = 0; i < charges.size(); ++i)
         if (!by_window_alone(i))
             opens = now_.steady + decision.retry_after;
-    for (int pass = 0; pass < 2; ++pass) // a limit may open in an earlier limit's next window
+    for (int pass = 0; pass < 2;
+         ++pass) // pass 1 again checks all limits at the latest time of pass 0
         for (std::size_t i = 0; i < charges.size(); ++i) {
             const limits::Charge& charge = charges[i];
             if (!is_fixed_window(*charge.limit))

@@ -117,7 +117,8 @@ Grant::Limit AcquireOperation::state_of(const AcquireLimits::Part& part) const {
         state.resets_in > Duration::zero() ? now_.steady + state.resets_in : SteadyTime{}};
 }
 
-// Returns when the first of the charged windows ends; now if no window was charged.
+// Returns the end of the charged window that ends first, counting `per` from now for limits without
+// a fixed window. Returns the present time if nothing was charged.
 SteadyTime AcquireOperation::end_of_grant() const {
     SteadyTime end = SteadyTime::max();
     for (const AcquireLimits::Part& part : limits_.parts()) {

@@ -46,11 +46,11 @@ struct Wanted {
 // A request for permits. Its views are valid until the RequestReader's next call.
 struct AcquireRequest {
     boost::container::static_vector<Wanted, limits::max_charges> limits; // at least one
-    bool listed = false;     // the reply lists the limits, even a single one
-    bool ticket = false;     // also asks for a ticket, which prepays one proxied request
-    Duration wait{};         // longest wait in the queue; 0: does not wait
-    std::uint64_t batch = 0; // permits wanted at once, or as many as are left; 0: no batch
-    std::string_view owner;  // one owner's requests share turns; empty: the client's network
+    bool listed = false;              // the reply lists the limits, even a single one
+    bool ticket = false;              // also asks for a ticket, which prepays one proxied request
+    Duration wait{};                  // longest wait in the queue; 0: does not wait
+    std::uint64_t batch = 0;          // permits wanted at once, or as many as are left; 0: no batch
+    std::string_view owner;           // the flow in fair queues; empty: the client's network
     std::string_view idempotency_key; // empty: none
 };
 

@@ -108,8 +108,8 @@ struct Call {
         return none();
     }
 
-    // For probes, which show no token: says nothing but whether this listener answers, and at
-    // /readyz whether it will go on to.
+    // Answers health probes, which show no token: 200, or 503 at /readyz while the gateway drains.
+    // Tells nothing else.
     PendingPtr health() const {
         if (head.method != "GET" && head.method != "HEAD") {
             http::make_method_not_allowed(to, {}, "GET, HEAD");
@@ -151,7 +151,8 @@ PendingPtr answer(
         return call.health();
     const bool has_token = terms->needs_token && shows_token(head, *terms);
     const auto target = target_of(head.path);
-    if (target && target->what == What::check) // the asking proxy also forwards a browser's Origin
+    // Before the check for Origin: the asking proxy forwards the Origin of a browser's request.
+    if (target && target->what == What::check)
         return check(service, head, peer, has_token, to);
     // Refuses browsers: a web page's script could reach this listener from its reader's network.
     if (std::ranges::any_of(head.fields, [](const Field& each) { return names(each, "origin"); }))

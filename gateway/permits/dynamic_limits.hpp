@@ -22,7 +22,7 @@ namespace stint::permits {
 // A limit that a client has defined.
 struct DynamicLimit {
     routing::LimitTermsPtr terms;
-    routing::RouteLimit on_route{}; // without an index: the limit is in no snapshot
+    routing::RouteLimit on_route{}; // its index is unused: the limit is in no snapshot
 
     [[nodiscard]] routing::AppliedLimit applied() const noexcept {
         return {terms.get(), &on_route};
@@ -44,10 +44,12 @@ class DynamicLimits {
         different, // the limit has another quota or window
         too_many   // the maximum number of dynamic limits is in use
     };
-    // Returns the limit of this name. Makes a missing one from the quota and window in `brought`.
-    // The limit lives while a caller holds its pointer. A limit that no request has named for two
-    // of its windows is idle: it takes new numbers, or gives its place to another limit. most: the
-    // most limits at a time. metric: slot in the workers' counters.
+    // Returns the dynamic limit of this name, or why there is none. If it does not exist, makes it
+    // with the quota and window that the request defines (`brought`). A limit that no request has
+    // named for two of its windows is idle: a request that defines other numbers changes it, and it
+    // is dropped when room for a new limit is needed. The returned pointer keeps the limit alive.
+    // most: the most limits at a time. metric: index of the limit's entries in each worker's
+    // metrics.
     [[nodiscard]] std::variant<DynamicLimitPtr, Failure> obtain(
         std::string_view name,
         const std::optional<Brought>& brought,

@@ -9,8 +9,8 @@
 
 namespace stint::permits {
 
-// Begins the cooldown of the reported route, as if the upstream had answered a proxied request so;
-// or pauses the reported limit, which grants nothing until the pause ends. Writes the reply into
+// Begins the cooldown of the reported route, as if a proxied request had got the reported response.
+// Or pauses the reported limit, which grants nothing until the pause ends. Writes the reply into
 // `to`.
 void take_feedback(
     proxy::Context& context, Shared& shared, const FeedbackRequest& ask, http::Response& to);

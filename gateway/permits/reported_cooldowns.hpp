@@ -32,8 +32,9 @@ class ReportedCooldowns {
         Duration left{};
     };
 
-    // Pauses the counter from `now` for `length`, at most `longest`. A longer pause under way
-    // stays. Returns the rest of the counter's pause; zero if `most` other counters are paused.
+    // Pauses the counter from `now` for `length`, at most `longest`. A pause that ends later than
+    // that is kept. Returns the rest of the counter's pause; zero if `most` other counters are
+    // paused.
     Duration begin(const CounterId& counter, int status, Duration length, SteadyTime now);
     [[nodiscard]] std::optional<Pause> look(const CounterId& counter, SteadyTime now) const;
 

@@ -47,7 +47,8 @@ server::Step RequestHandler::call(std::string_view body) {
     return server::Step::done;
 }
 
-// Sends the worker's response. The connection sends later what the socket does not take now.
+// Sends the worker's response. The connection keeps what the socket does not take at once, and
+// sends it later.
 void RequestHandler::send_reply() {
     proxy::Context& context = service_.context;
     const std::string_view date = context.dates.format(net::read_clocks().wall);

@@ -60,8 +60,8 @@ Result<void, Failure> make_file(const std::filesystem::path& file) {
     return {};
 }
 
-// Returns SQLite's URI of a file that is only read. Without a log beside it, it needs neither locks
-// nor other files (immutable), so that its folder may be read-only, too.
+// Returns SQLite's URI for a file that is only read. A file without a write-ahead log is opened as
+// immutable: then SQLite needs neither locks nor other files, and the folder may be read-only, too.
 std::string uri_to_read(const std::filesystem::path& file) {
     std::string uri{"file:"};
     for (const char c : file.string())
@@ -94,7 +94,8 @@ std::string column(sqlite3_stmt* statement, int place) {
 constexpr auto cautious = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA mmap_size=0;"
                           "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;"
                           "PRAGMA temp_store=MEMORY";
-// The same without the lock, which only a file that can be written may have.
+// The settings of `cautious` without the exclusive lock, which SQLite takes only on a file that it
+// may write.
 constexpr auto cautious_reading = "PRAGMA mmap_size=0; PRAGMA trusted_schema=OFF;"
                                   "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY";
 constexpr auto settings = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"

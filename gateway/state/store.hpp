@@ -51,8 +51,8 @@ class Store {
     // processes, and waits up to a second if another process has it open.
     [[nodiscard]] static Result<Store, Failure> open(const std::filesystem::path& file);
     // Opens a file that cannot be written, because it or its folder is read-only. Checks it as
-    // open() does. Leaves it unlocked and as it is. Fails if SQLite's log beside it (-wal) has
-    // something, and the folder is read-only. write() must not be called.
+    // open() does. Does not lock or change it. Fails if SQLite's log beside it (-wal) is not empty
+    // and the folder is read-only. write() must not be called.
     [[nodiscard]] static Result<Store, Failure> open_to_read(const std::filesystem::path& file);
 
     Store(Store&&) noexcept;

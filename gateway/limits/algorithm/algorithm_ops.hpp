@@ -79,8 +79,8 @@ struct AlgorithmOps {
 
     // save() appends a live cell as bytes. Each instant in them is an std::int64_t of steady ns.
     // Not for a cap, nor for a cell of Anchor::clock. load() restores the cell: it moves every
-    // instant by `shift`, and makes none later than it could be at `now`. It returns CounterCell{}
-    // if the bytes are nonsense or there is no memory.
+    // instant by `shift`, for a window at most to the latest that is possible at `now`. It returns
+    // CounterCell{} if the bytes are nonsense or there is no memory.
     void (*save)(const CounterCell&, std::string& to) = nullptr;
     CounterCell (*load)(ByteReader& from, Duration shift, Duration per, SteadyTime now) = nullptr;
 };

@@ -52,9 +52,10 @@ struct CooldownState {
     enum class Phase : std::uint8_t { open, paused, probing, ramping };
     std::string_view of; // the paused scope: a host, a route, a key
     Phase phase = Phase::open;
-    int status = 0;           // status of the upstream's answer
-    Duration left{};          // rest of the pause
-    double rate = 0;          // requests per second: allowed while ramping, else sent
+    int status = 0;  // status of the upstream's answer
+    Duration left{}; // rest of the pause
+    // Requests per second: sent while open, allowed while ramping, else sent before the pause.
+    double rate = 0;
     std::uint64_t pauses = 0; // total
     std::uint64_t refused = 0;
     std::size_t waiting = 0;
@@ -98,7 +99,8 @@ class Cooldown {
         };
         void
         answered(const std::optional<Asked>& asked, SteadyTime now, const CooldownRules& rules);
-        // Records the upstream's own limits that the same answer reports, if any.
+        // Records the rate limits that the upstream's answer reports (told); nothing if it reports
+        // none. No effect unless is_counted().
         void adapt(const std::optional<LearnedPace::Told>& told, SteadyTime now);
 
       private:
@@ -129,7 +131,8 @@ class Cooldown {
     Cooldown(const Cooldown&) = delete;
     Cooldown& operator=(const Cooldown&) = delete;
 
-    // Returns the refusal that enter() would give now, without entering; nothing if it would admit.
+    // Returns the refusal that enter() would give at `now`, or nothing if enter() would admit the
+    // request. Counts a refusal in CooldownState::refused, unless requests may wait (rules.waits).
     [[nodiscard]] std::optional<Refused> look(SteadyTime now, const CooldownRules& rules);
     // Admits or refuses a request. To be called right before sending.
     [[nodiscard]] static Entry

@@ -58,7 +58,7 @@ class CooldownSet {
         std::uint64_t closed = 0;  // paused, or waiting for a probe's answer
         std::uint64_t pauses = 0;  // ever
         std::uint64_t refused = 0; // ever
-        std::uint64_t waiting = 0; // for a scope to open
+        std::uint64_t waiting = 0; // requests that wait for a scope to open
     };
     [[nodiscard]] Totals totals(SteadyTime now) const;
 

@@ -23,9 +23,10 @@ class LearnedPace {
     [[nodiscard]] Duration wait(SteadyTime now) const noexcept;
     // Counts a sent request. True if it is the scout.
     bool sent(SteadyTime now) noexcept;
-    // Records the answer to a sent request. told: the limits that the answer reports; nothing in
-    // the scout's answer ends the pacing. Requests still in flight are subtracted from `remaining`.
-    // Within one window the number only falls, in whatever order answers come.
+    // Records the answer to a sent request. told: the limits that the answer reports, if any. If
+    // the scout's answer reports none, requests are not paced any more. Requests still in flight
+    // are subtracted from `remaining`. Within one window the number only falls, in whatever order
+    // answers come.
     void answered(bool scout, const std::optional<Told>& told, SteadyTime now) noexcept;
     // Counts a sent request to which no answer will come.
     void lost(bool scout) noexcept;

@@ -145,7 +145,7 @@ Verdict Counters::check_overflow(
 }
 
 // Prepares the cell of a new key. A cell that is taken over passes the memory that it owns on to
-// the new cell.
+// the new cell. False: no memory.
 bool Counters::prepare_fresh(CounterRef& claim, const ChargeTerms& terms) const noexcept {
     constexpr std::int64_t expired = -1; // under any algorithm
     claim.prepared = {expired, 0};

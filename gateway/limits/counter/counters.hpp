@@ -30,8 +30,8 @@ struct CounterRef {
 
     Shard* shard;
     CounterCell* slot = nullptr; // the key's cell; nullptr: it has none yet, or there is no room
-    Counter* counter = nullptr;  // fresh: still to be claimed for the key
-    CounterCell prepared;        // fresh: what the counter's slot begins with
+    Counter* counter = nullptr;  // if `fresh`: the table's slot that charge() gives to the key
+    CounterCell prepared;        // if `fresh`: the cell that charge() puts there
     bool fresh = false;
     bool reserved = false; // Counters::occupied_ counts the key's slot already
     bool overflow = false; // the key is counted in the shard's sketch
@@ -172,7 +172,7 @@ class Counters {
     const bool clocked_; // true: windows have Anchor::clock
     const Duration per_;
     const WallRuler ruler_; // used if clocked_
-    SharePolicy shares_;    // `begun` is written with the shard of the first one locked
+    SharePolicy shares_;    // begin() is called with the first share's shard locked
     SteadyTime closed_from_{};
     // The limit refuses everything before this instant; for a token bucket see closed_until().
     SteadyTime closed_until_{};
@@ -180,8 +180,8 @@ class Counters {
 
     std::atomic<std::uint64_t> max_keys_;
     alignas(64) std::atomic<std::uint64_t> occupied_{0}; // slots of all shards that hold a key
-    // Before this instant (steady, ns) a new key without room does not search other shards: the
-    // last search found nothing, and nothing can have ended since.
+    // When a new key finds no room, expired counters of other shards are erased, but not before
+    // this instant (steady, ns): the last search has found that none of them expires earlier.
     std::atomic<std::int64_t> next_look_{0};
     alignas(64) Tally tally_;
     HoldTime hold_time_; // used by caps only

@@ -15,9 +15,9 @@ LiveStamps after(SteadyTime now) noexcept {
 
 } // namespace
 
-// A receipt knows the time at which its charge was to be paid off. If a higher quota brings that
-// forward, the difference is recorded as given back. If there is no memory for the record, the
-// former quota stays.
+// Applies a raised quota to the counter, so that its charges are paid off earlier. Receipts still
+// have the former times: the difference is recorded as given back (ChargeTerms::returned). If there
+// is no memory for the record, the former quota stays.
 void Counters::take_up_quota(
     const CounterRef& claim, Hash128 key, const ChargeTerms& terms, SteadyTime now) const noexcept {
     Shard& shard = *claim.shard;

@@ -9,8 +9,8 @@
 
 namespace stint::limits {
 
-// Refuses every charge that exact counters would refuse, and perhaps more. For a paced limit,
-// enforces the quota but not the pace. Guarded by the shard's mutex.
+// Refuses every charge that exact counters would refuse, and perhaps more, except that a paced
+// window's quota is enforced, but not its pace. Guarded by the shard's mutex.
 class Overflow {
   public:
     // nullptr if there is no memory. About 2.5 KiB (a cap, a bucket: 0.5 KiB) for each 16 cells of

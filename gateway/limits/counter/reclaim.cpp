@@ -21,8 +21,9 @@ std::int64_t nanoseconds(const Now& now) noexcept {
     return now.steady.time_since_epoch().count();
 }
 
-// Doubles up to the size that a shard's keys, evenly spread, fill to four fifths (1,000,000 keys
-// then take 40 bytes each), and goes on in small steps for a shard that has got more than that.
+// Returns the next capacity of a shard's table. Doubles up to the size that a shard's keys, evenly
+// spread, fill to four fifths (1,000,000 keys then take 40 bytes each), and grows by a quarter at a
+// time for a shard with more keys than that. max_keys: of one shard.
 std::size_t capacity_after(std::size_t capacity, std::uint64_t max_keys) noexcept {
     const std::uint64_t even = max_keys + 1;
     const std::size_t full = static_cast<std::size_t>(even) + static_cast<std::size_t>(even) / 4;
@@ -143,8 +144,8 @@ void Counters::sweep(Shard& shard, const Now& now) noexcept {
     shard.next_sweep.store(next, std::memory_order_relaxed);
 }
 
-// Estimates the time until a counter may next expire. Of several refused clients, only one gets
-// its room.
+// Estimates the time until a counter may next expire. The room that it leaves is for one key: of
+// several refused clients, only one gets it.
 Duration
 Counters::room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept {
     if (cap_)

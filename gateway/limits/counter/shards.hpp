@@ -37,7 +37,7 @@ struct alignas(64) Shard {
     // use.
     std::unique_ptr<CounterTable> returned;
     SteadyTime next_sweep_of_returned{};
-    std::uint32_t number = 0; // its own, among the limit's shards
+    std::uint32_t number = 0; // serial number in the limit, from 0
     bool lends = false;       // a refundable charge was made on a token bucket
     // Created on first use.
     std::unique_ptr<ShareTable> shares;
@@ -67,8 +67,8 @@ class Shards {
     ~Shards();
 
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
-    // Find a shard by its key or its number, or make it. With a single shard the key does not
-    // matter. Throw std::bad_alloc.
+    // Return the shard of a key, or the shard of a number. Make it if it is missing. With a single
+    // shard the key does not matter. Throw std::bad_alloc.
     [[nodiscard]] Shard& of(Hash128 key) { return at(number_of(key)); }
     [[nodiscard]] Shard& at(std::size_t number) {
         Shard* const known = made(number);
@@ -100,7 +100,8 @@ class Shards {
     [[nodiscard]] Shard& make(std::size_t number);
     [[nodiscard]] Slot& slot_for(std::size_t number);
 
-    // The slots of every limit that has several shards, none of which is made. Never written to.
+    // Empty slots, which all limits with several shards use until they make a shard. Never written
+    // to.
     static std::array<Slot, most> none;
 
     const std::size_t count_;

@@ -70,7 +70,8 @@ class ShareTable {
     // False if there is neither.
     static bool narrow(
         ChargeTerms& terms, const Entry* entry, const SharePolicy& policy, SteadyTime now) noexcept;
-    // Notes that the key's share is too small for a charge. Returns what the store can do about it.
+    // Records that the key's share is too small for a charge (ShareDemand::wanted_at, if the key
+    // has an entry). Returns whether the store can be asked for more: SharePolicy::lack().
     [[nodiscard]] static ShareLack note_want(
         const std::unique_ptr<ShareTable>& table,
         Hash128 key,

@@ -27,7 +27,8 @@ class SketchCells {
     }
     [[nodiscard]] std::uint64_t least(Hash128 key) const noexcept;
     void add(Hash128 key, std::uint64_t count) noexcept;
-    // Takes away what add() added, but leaves at least 0: another sketch may have counted it.
+    // Subtracts a count that was added, but stops at 0: the count may have been added to another
+    // sketch.
     void take_back(Hash128 key, std::uint64_t count) noexcept;
     void raise(Hash128 key, std::uint64_t to) noexcept; // raises the count to at least `to`
     void clear() noexcept;
@@ -44,8 +45,8 @@ class WindowSketch {
     WindowSketch(std::size_t width, Duration per) noexcept;
 
     [[nodiscard]] bool good() const noexcept;
-    // Drops quarters that are over; drops all if `serial`, the window's under Anchor::clock, is
-    // another than before. Call before any other function.
+    // Drops quarters that are over. Drops all counts if `serial` has changed: with Anchor::clock it
+    // is the window's, so that a new window begins empty. Call before any other function.
     void advance(SteadyTime now, std::int64_t serial) noexcept;
     [[nodiscard]] std::uint64_t count(Hash128 key) const noexcept;
     // Returns when the count will have fallen to `most`, if nothing is added.

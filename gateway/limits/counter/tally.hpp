@@ -14,7 +14,8 @@ namespace stint::limits {
 class DryRunTally {
   public:
     void count_exceeded() noexcept { exceeded_.fetch_add(1, std::memory_order_relaxed); }
-    // Counts one of the exceeded as an admission that would have waited. Call after the admission.
+    // Counts an admission, which count_exceeded() has counted before, as one that would have
+    // waited.
     void count_wait() noexcept { waits_.fetch_add(1, std::memory_order_relaxed); }
 
     [[nodiscard]] std::uint64_t would_wait() const noexcept {
@@ -39,7 +40,8 @@ class Tally {
         if (refusal == Refusal::table_full)
             table_full_.fetch_add(1, relaxed);
     }
-    // Counts an admission in the sketch; true once a minute.
+    // Counts an admission that was counted in the sketch. Returns true at most once a minute, so
+    // that the caller reports the full table that often.
     [[nodiscard]] bool count_overflow(SteadyTime now) noexcept {
         overflowed_.fetch_add(1, relaxed);
         const std::int64_t instant = now.time_since_epoch().count();

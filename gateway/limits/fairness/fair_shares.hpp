@@ -26,13 +26,13 @@ namespace stint::limits {
 //  - Of an owner's share, only the part that the owner may still ask for is withheld from others:
 //    its demand times the rest of the window, rounded up, and nothing in the last 32nd. So the
 //    whole window can be used, even if some owners stay away. If the window opened late, the time
-//    since the previous window's end counts as past for owners that have not asked yet.
-// Nothing is withheld from an owner alone, nor from any owner in the first window in which several
-// owners meet. Above `most_exact` owners of one counter all have equal shares, and no turns are
-// taken.
-// Threads: any; one counter's asks are serialized, by a lock for each 16th of the counters.
-// Decisions that overlap may be slightly off; the counter still enforces the quota. O(n) in the
-// counter's owners: 50 ns with one, 0.6 us with 64, 9 us with 1,000 (-O3, one thread). No clock.
+//    since the previous window's end counts as past for owners that have not asked yet. Nothing is
+//    withheld from an owner that is the only one, nor from any owner in the first window in which
+//    several owners ask. Above `most_exact` owners of one counter all have equal shares, and no
+//    turns are taken. Threads: any; one counter's asks are serialized, by a lock for each 16th of
+//    the counters. Decisions that overlap may be slightly off; the counter still enforces the
+//    quota. O(n) in the counter's owners: 50 ns with one, 0.6 us with 64, 9 us with 1,000 (-O3, one
+//    thread). No clock.
 class FairShares {
   public:
     static constexpr std::size_t most_counters = 10'000;

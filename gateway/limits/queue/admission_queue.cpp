@@ -315,7 +315,7 @@ void AdmissionQueue::announce() noexcept {
         scheduler_.schedule(announced_);
 }
 
-// True if a queue is due earlier than announced_, which becomes that time.
+// Returns true if a queue is due earlier than announced_, and then sets announced_ to that time.
 bool AdmissionQueue::is_news() noexcept {
     if (by_due_.empty() || by_due_.begin()->filed_for >= announced_)
         return false;
@@ -326,7 +326,7 @@ bool AdmissionQueue::is_news() noexcept {
 void AdmissionQueue::ring_all() noexcept {
     to_ring_.clear_and_dispose([](Mailbox* mailbox) {
         if (mailbox->decided_.empty())
-            return; // its waiter has left meanwhile
+            return; // its waiters have left since they were decided
         mailbox->rung_ = true;
         mailbox->notify();
     });

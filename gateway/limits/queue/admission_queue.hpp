@@ -1,6 +1,6 @@
 // The queues of requests that wait for their turn at limits with `when_exceeded: wait`: one for
-// each counter that refuses, shared by all workers. Decides who goes next, but does not wake the
-// requests itself.
+// each counter that refuses, shared by all workers. Decides which request goes next, but does not
+// wake the requests itself.
 #pragma once
 
 #include "base/hash.hpp"
@@ -37,11 +37,12 @@ class WakeupScheduler {
     ~WakeupScheduler() = default;
 };
 
-// A waiter holds a place, not a time. At each opening of the counter, waiters go in the fair order
-// of FairQueue, as many as admit() lets pass. A new request whose counter has a queue joins that
-// queue, even if the counter has room for a moment: no request overtakes. A waiter that another of
-// its limits refuses moves to that limit's queue and keeps its deadline; it is refused if that
-// limit does not let requests wait.
+// A waiter (queued request) has a place in a queue, not a reserved time. Whenever a counter may
+// have room again (it "opens"), its waiters are tried in the fair order of FairQueue, until admit()
+// refuses one. A new request whose counter has a queue joins that queue, even if the counter has
+// room for a moment: no request overtakes. A waiter that another of its limits refuses moves to
+// that limit's queue and keeps its deadline; it is refused if that limit does not let requests
+// wait.
 //
 // One lock for all queues, because a waiter moves between queues; limits without waiters never take
 // it. It is taken before any shard's lock. Threads: any.
@@ -135,8 +136,8 @@ class AdmissionQueue {
     [[nodiscard]] static Decision
     without_place(const CounterQueue& line, std::size_t at, Duration wait) noexcept;
     [[nodiscard]] CounterQueue& line_of(const Charge& charge);
-    // Queues the waiter for charge `at`. refused_for: the wait that the queue's counter has just
-    // answered to the waiter; nothing if the counter was not asked.
+    // Queues the waiter for charge `at`. refused_for: the retry_after with which the queue's
+    // counter has just refused the waiter; nothing if the counter was not asked.
     void stand_in(
         CounterQueue& line,
         Waiter& waiter,
@@ -148,8 +149,8 @@ class AdmissionQueue {
     void decide(Waiter& waiter, Decision decision) noexcept;
     void refuse(Waiter& waiter, Decision decision) noexcept;
     void refuse_all(Waiters& refused, const CounterQueue& line, const Now& now) noexcept;
-    // Inserts a queue into by_due_ after any change; it is due at once if its first waiter has
-    // changed. Erases an empty queue.
+    // Inserts a queue into by_due_ again after any change to the queue. A queue whose first waiter
+    // has changed is due at once. Erases an empty queue.
     void file(CounterQueue& line) noexcept;
     void unfile(CounterQueue& line) noexcept;
     void take_in(Waiter& waiter) noexcept;

@@ -208,7 +208,7 @@ void CounterQueue::opens_after(Duration wait, std::uint64_t cost, const Now& now
     opens_for_ = cost;
     if (is_cap())
         wait -= id_.limit->full_for(0, now.steady);
-    wait_ = std::max(wait, Duration{1}); // an instant in the past would never be reached
+    wait_ = std::max(wait, Duration{1}); // at 0, open() would retry without end
     opens_at_ = is_cap() ? SteadyTime::max() : now.steady + wait_;
 }
 

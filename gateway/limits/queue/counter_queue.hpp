@@ -41,11 +41,11 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     [[nodiscard]] const CounterId& id() const noexcept { return id_; }
     [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
 
-    // Queues the waiter for charge `at`. Moves waiters that lose their place to `refused`. In a
-    // full queue that is the newcomer, or the youngest waiter of the heaviest flow. It is also each
-    // waiter whose last opening before its deadline is now too early for its turn. A newcomer
-    // without a place, or that cannot wait, pushes out no other. Throws std::bad_alloc with nothing
-    // changed.
+    // Queues the waiter for charge `at`. Moves waiters that lose their place to `refused`. If the
+    // queue is full, the newcomer or the youngest waiter of the heaviest flow loses its place. So
+    // does each waiter whose turn comes too late for its deadline with the newcomer in the queue. A
+    // newcomer that gets no place, or whose deadline has come already, pushes out no other waiter.
+    // Throws std::bad_alloc with nothing changed.
     void join(Waiter& waiter, std::size_t at, const Now& now, Waiters& refused);
     void remove(Waiter& waiter) noexcept;
 
@@ -93,7 +93,8 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     // newcomer that cannot wait has no place. Throws std::bad_alloc.
     [[nodiscard]] Place preview(Waiter& newcomer, std::size_t at, const Now& now);
 
-    // due() at the time when AdmissionQueue filed this queue; due() may have changed since.
+    // The due() by which AdmissionQueue has sorted this queue among others; due() may have changed
+    // since.
     SteadyTime filed_for{};
 
     // Sets the refill rate by the counter's present share (Limit::share), if it has one.
@@ -141,9 +142,9 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
         boost::intrusive::compare<Earlier>>
         deadlines_;
     SteadyTime opens_at_ = SteadyTime::max();
-    Duration wait_{};                // as given to opens_after()
-    std::uint64_t opens_for_ = 1;    // cost of the waiter in opens_after()
-    std::uint64_t told_arrival_ = 0; // arrival_ of the waiter in opens_after()
+    Duration wait_{};                // last argument of opens_after()
+    std::uint64_t opens_for_ = 1;    // cost that opens_after() was called for
+    std::uint64_t told_arrival_ = 0; // arrival_ of the waiter that opens_after() was called for
     RefillRate refill_rate_;
 };
 

@@ -1,5 +1,5 @@
-// Fair queueing: the order in which the items of several flows get what is scarce. Pure: no lock,
-// no clock, no limit.
+// Fair queueing: the order in which the queued items of several flows are served. Pure: no lock, no
+// clock, no limit.
 #pragma once
 
 #include "base/hash.hpp"
@@ -16,10 +16,10 @@
 namespace stint::limits {
 
 // Deficit round robin (Shreedhar and Varghese 1995) over flows; first come, first served within a
-// flow. A turn lets out the highest cost of an item pushed since the queue was empty: with equal
-// costs, one item a turn. So a flow with a thousand items delays another flow no longer than a flow
-// with two.
-// Only push() and for_each_in_order() throw std::bad_alloc, with nothing changed.
+// flow. In its turn, a flow passes items up to a total cost, which is the highest cost of any item
+// pushed since the queue was empty. With equal costs, that is one item a turn. So a flow with a
+// thousand items delays another flow no longer than a flow with two. Only push() and
+// for_each_in_order() throw std::bad_alloc, with nothing changed.
 class FairQueue {
     struct Flow;
 
@@ -81,8 +81,8 @@ class FairQueue {
     [[nodiscard]] Standing
     standing(Hash128 flow, std::uint64_t more, std::uint64_t arrival) const noexcept;
 
-    // Calls visit(Item&, cost) in the order in which items would go if none came or left any more,
-    // until it returns false. visit must not change the queue.
+    // Calls visit(Item&, cost) for the items in the order in which they would be served if none
+    // were added or erased. Stops when visit returns false. visit must not change the queue.
     template <class Visit>
     void for_each_in_order(Visit visit);
 

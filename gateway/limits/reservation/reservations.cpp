@@ -20,7 +20,7 @@ std::size_t Reservations::out(SteadyTime now) {
     return out_;
 }
 
-// Returns nullptr if no client holds a slot before this counter.
+// Drops the counter's slots that are over. Returns its ledger, or nullptr if it has no slots left.
 SlotLedger* Reservations::ledger_of(Hash128 key, SteadyTime now) noexcept {
     const auto found = ledgers_.find(key);
     if (found == ledgers_.end())
@@ -64,7 +64,8 @@ void Reservations::take(Hash128 key, std::uint64_t number) noexcept {
         ledgers_.erase(ledger);
 }
 
-// Drops counters whose slots are all over.
+// Drops all slots that are over, and ledgers without slots. Does nothing within `between_sweeps`
+// after the last sweep.
 void Reservations::sweep(SteadyTime now) noexcept {
     if (now < next_sweep_)
         return;
@@ -129,14 +130,15 @@ class ReservingAdmission {
         std::uint64_t quota = 0; // the charge's, or the counter's share of it
         SteadyTime end{};        // end of the open window, or of the one that the charge would open
     };
-    // The slots for a refused request: one in each place, all at one instant.
+    // The slots for a refused request: one in each reserving limit, all at one instant.
     struct NextSlots {
         SteadyTime at{};
         bool kept = false; // the request holds them already
     };
 
     [[nodiscard]] std::span<Place> places() noexcept { return std::span{places_}.first(count_); }
-    // Returns true if the refused request gets a slot in each limit that reserves.
+    // Returns true if the refused request may get slots: a limit that reserves refuses it because
+    // of its window, and its cost fits into a whole window of each limit that reserves.
     [[nodiscard]] bool gets_slots(const Decision& decision) noexcept {
         const auto fits = [](const Place& place) { return place.charge->cost <= place.quota; };
         return decision.refusal == Refusal::window &&
@@ -145,7 +147,7 @@ class ReservingAdmission {
                    [&](const Place& place) {
                        return place.asked->charge == decision.refused_by;
                    }) &&
-               std::ranges::all_of(places(), fits); // else it fits into no window
+               std::ranges::all_of(places(), fits); // a larger cost never fits
     }
 
     // Sets now_ to the latest time that these limits have seen: workers may lock in another order
@@ -208,8 +210,9 @@ class ReservingAdmission {
         return next;
     }
 
-    // Returns the instant of the slots that the request holds and came too early for; the epoch if
-    // it needs other slots.
+    // Returns the instant of the slots that the request already holds, if it can keep them: it has
+    // one in each limit that reserves, all at the same future instant and large enough. Otherwise
+    // returns SteadyTime{}: the request needs other slots.
     SteadyTime kept_instant() noexcept {
         SteadyTime kept{};
         for (const Place& place : places()) {

@@ -58,7 +58,7 @@ class Reservations {
     Ledgers ledgers_; // no ledger here is empty
     std::size_t out_ = 0;
     std::uint64_t last_number_ = 0; // last slot number, over all ledgers
-    SteadyTime latest_{};           // latest arrival
+    SteadyTime latest_{};           // latest `now` of any request
     SteadyTime next_sweep_{};
     std::atomic<std::uint64_t> given_{0};
     std::atomic<std::uint64_t> claimed_{0};
@@ -70,7 +70,7 @@ struct Reservation {
     // Index into the request's charges. The charge is that of an enforced fixed-window limit whose
     // requests are not spread over the window (Charge::pace is false).
     std::size_t charge = 0;
-    Hash128 client{};         // owner of the slot, if claimed without its number
+    Hash128 client{};         // owner of the slot; finds it if the request presents no number
     std::uint64_t ticket = 0; // slot number that the request presents; 0 = none
     std::uint64_t slot = 0;   // result: the number of a refused request's slot; 0 = none
 };

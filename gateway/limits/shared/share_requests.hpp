@@ -11,8 +11,8 @@
 
 namespace stint::limits {
 
-// One per worker, used on its thread but for answer(). Outlives the store's client, which gives no
-// answer after its end.
+// One per worker. All functions but answer() are called on the worker's thread. Must outlive the
+// store's client (ShareSource), which calls answer() until it is destroyed.
 class ShareRequests {
   public:
     // One request's wait. The destructor ends it.
@@ -52,7 +52,8 @@ class ShareRequests {
     void ask(ShareSource& source, const ShareWanted& wanted);
     // Takes an answer to ShareSource::want(). Any thread; notify() follows on the same thread.
     void answer(std::uint64_t number, ShareAnswer answer) noexcept;
-    // Tells the requests whose answers have come. Call after notify(), on the worker's thread.
+    // Calls Request::answered() of the requests whose answers have come. Call after notify(), on
+    // the worker's thread.
     void deliver() noexcept;
     [[nodiscard]] std::size_t waiting() const noexcept { return by_number_.size(); }
 

@@ -1,4 +1,4 @@
-// The store that divides a limit among gateways, as those see it who lack a share.
+// The interface to a store that divides a limit among gateways: asks for a larger share.
 #pragma once
 
 #include "base/hash.hpp"
@@ -17,7 +17,7 @@ struct ShareWanted {
     LimitPtr limit;
     Hash128 key{};             // within the limit; ignored by a limit without a key
     std::string_view key_text; // the key, valid during the call; empty for a limit without a key
-    Numbers numbers{};         // the whole limit's, for this key
+    Numbers numbers{};         // the limit's undivided numbers for this key
     bool pace = false;         // as Charge::pace
     std::uint64_t cost = 1;    // the request's
 };
@@ -27,8 +27,8 @@ enum class ShareAnswer : std::uint8_t {
     failed // the store did not answer
 };
 
-// A store of shares. It sets them (Limit::set_share()), their end and whether it can be asked
-// (Limit::share_policy()) by itself.
+// A store of shares. Without being asked, it sets the keys' shares (Limit::set_share()), the end of
+// all shares, and whether it can be asked (Limit::share_policy()).
 class ShareSource {
   public:
     virtual ~ShareSource() = default;

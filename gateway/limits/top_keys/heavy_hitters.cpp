@@ -32,7 +32,8 @@ std::uint64_t count_of(const Listed& listed, By by) noexcept {
     return listed.requests;
 }
 
-// Returns the upper bound of a key's count, whatever it lost with an entry.
+// Returns the highest value that the key's true count can have. The listed count may be lower,
+// because a key that loses its entry loses its counts of refusals.
 std::uint64_t most_of(const Listed& listed, By by) noexcept {
     return std::min(listed.requests, count_of(listed, by) + listed.over);
 }

@@ -18,7 +18,7 @@ namespace stint::limits {
 
 // Covers the running period of five minutes and the one before. Periods begin at multiples of five
 // minutes on the monotonic clock, the same for all workers. Plain data of one worker; other threads
-// may read a copy. Takes memory as keys come, from 1.5 KiB for up to eight to 80 KiB: a
+// may read a copy. Takes memory as keys come, from 1.5 KiB for up to eight keys to 80 KiB: a
 // configuration may have thousands of limits that few clients use. Without memory fewer keys, or
 // none, are counted.
 class HeavyHitters {

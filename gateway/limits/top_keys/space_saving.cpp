@@ -34,7 +34,7 @@ SpaceSaving::SpaceSaving(const SpaceSaving& other)
     copy_entries(other.arrays_);
 }
 
-// Requires: there is room for them, and the index is vacant.
+// Copies all entries, and builds the index. Requires: room for the entries, and a vacant index.
 void SpaceSaving::copy_entries(const Arrays& from) noexcept {
     std::copy_n(from.order, size_, arrays_.order);
     std::copy_n(from.counts, size_, arrays_.counts);
@@ -167,7 +167,7 @@ SpaceSaving::take_entry(std::size_t slot, Hash128 key, std::string_view text) no
     return static_cast<Number>(number + 1u);
 }
 
-// Changes places with the first of the entries with the same count. Returns the new rank.
+// Swaps the entry with the first entry that has the same count. Returns the entry's new rank.
 std::size_t SpaceSaving::move_up(Number number, std::size_t rank) noexcept {
     const auto first = std::lower_bound(
         arrays_.counts, arrays_.counts + rank, arrays_.counts[rank], std::greater<>{});

@@ -33,7 +33,7 @@ class SpaceSaving {
         std::uint64_t count = 0;
         std::uint64_t over = 0;         // `count` is too high by at most this
         std::uint64_t refused = 0;      // refusals since the key took this entry; never too high
-        std::uint64_t would_refuse = 0; // the same of a dry run
+        std::uint64_t would_refuse = 0; // as `refused`, but for refusals in dry run
     };
 
     SpaceSaving() = default;
@@ -88,7 +88,7 @@ class SpaceSaving {
         Hash128* keys = nullptr;         // by entry
         Label* labels = nullptr;         // by entry
         std::unique_ptr<std::byte[]> memory;
-        static inline Number none[1] = {0}; // the vacant index of no entries; never written to
+        static inline Number none[1] = {0}; // index of an object without entries; never written to
     };
 
     [[nodiscard]] std::size_t home(Hash128 key) const noexcept { return key.low & arrays_.mask; }
