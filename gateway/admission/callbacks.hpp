@@ -16,9 +16,8 @@ class QueuedCharges : public limits::Waiter {
   public:
     using Waiter::Waiter;
 
-    routing::Charges
-        // The charges of Waiter::charges, each with its limit as the route applies it.
-        asked;
+    // The charges of Waiter::charges, each with its limit as the route applies it.
+    routing::Charges asked;
 
   protected:
     ~QueuedCharges() = default;
@@ -74,7 +73,7 @@ class Callbacks : public routing::KeyObserver, public ShareAnswerListener {
 
     // The queue of the requests that wait for their limits.
     [[nodiscard]] virtual limits::AdmissionQueue& queue() noexcept = 0;
-    // Makes the request's waiter, which the door owns until drop_queued().
+    // Makes the request's waiter. The implementation owns it until drop_queued().
     [[nodiscard]] virtual QueuedCharges& make_queued() = 0;
     virtual void drop_queued() noexcept = 0;
 

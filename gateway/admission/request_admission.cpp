@@ -21,7 +21,7 @@ Next RequestAdmission::decide(
         next = route_->cooldown.set ? check_cooldown(facts) : Next::forward;
     if (next == Next::forward) [[likely]]
         next = admit(facts);
-    if (next != Next::forward && next != Next::respond) // after a wait, the head may be gone
+    if (next != Next::forward && next != Next::respond) // the head may be gone after a wait
         reply_.use(http::preferred_media_type(head.fields));
     return next;
 }
@@ -82,9 +82,9 @@ bool RequestAdmission::may_go_on(const RequestHead& head, const routing::KeyFact
     return false;
 }
 
-// Reads the request's fencing token. Refuses the request (412, false) if the token is missing or
-// stale. This check comes before any charge, and need not be repeated for a refused token: fencing
-// numbers only rise, so a stale token never becomes valid again.
+// Reads the request's fencing token. Refuses the request (412) and returns false if the token is
+// missing or stale. Such a request need not wait or be charged first: fencing numbers only rise, so
+// a stale token never becomes valid again.
 bool RequestAdmission::check_fence(const routing::KeyFacts& facts) {
     if (!features_.has(Feature::require_fence))
         return true;

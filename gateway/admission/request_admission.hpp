@@ -161,7 +161,7 @@ class RequestAdmission {
         terms(const routing::Charges& charges, std::string& scratch) const;
     };
 
-    // request_admission.cpp: before the limits.
+    // Defined in request_admission.cpp: the steps before the limits.
     bool select_route(const RequestHead& head, routing::KeyFacts& facts);
     bool body_fits(const RequestHead& head, std::uint64_t arrived);
     bool may_go_on(const RequestHead& head, const routing::KeyFacts& facts);
@@ -172,7 +172,7 @@ class RequestAdmission {
     Next end(int status, observe::Outcome outcome) noexcept;
     bool fail(int status, std::string_view detail, observe::Outcome outcome);
 
-    // request_limits.cpp: the limits.
+    // Defined in request_limits.cpp: the steps that ask the limits.
     void leave_out_prepaid(routing::Charges& charges, std::span<const Field> fields);
     Next admitted();
     Next charge(routing::Charges& charges, const Asked& asked);

@@ -306,7 +306,8 @@ Next RequestAdmission::accept(
         [[unlikely]] env_.callbacks.table_full(
             charges.limits[static_cast<std::size_t>(std::countr_zero(left))]);
     if (decision.ask_store != 0 && asked.facts != nullptr && env_.shares != nullptr) [[unlikely]] {
-        // A dry run does not make the request wait: what the store would have said is not known.
+        // Asks for larger shares, but does not wait for the answers. Limits in dry run that may get
+        // a larger share are not counted as refusing, because the answer is not known.
         try {
             ask_for_dry_run(
                 *env_.shares, charges, asked.terms(charges, env_.scratch.key), decision.ask_store);

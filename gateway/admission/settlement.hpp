@@ -42,7 +42,7 @@ class Settlement {
 
     struct Priced {
         routing::AppliedLimit limit;
-        std::size_t index;  // its charge's index
+        std::size_t index;  // index of the charge in the permit
         std::uint64_t paid; // part of the response's cost that a permit has prepaid
     };
     boost::container::small_vector<Priced, 2> priced_;

@@ -29,7 +29,8 @@ wanted(const routing::Charges& charges, const WaitTermsList& terms, std::size_t 
         .cost = charge.cost};
 }
 
-// True if the store of this charge, whose share is too small, cannot tell whether there is more.
+// Returns true if the store of charge i cannot tell whether the share can grow: it cannot be asked,
+// or it was asked and `failed` to answer.
 bool lacks_store(const routing::Charges& charges, std::size_t i, bool failed) noexcept {
     return failed || !charges.limits[i]->limit->share_policy().asking();
 }

@@ -9,7 +9,7 @@ namespace stint {
 
 struct HopFields {
     bool forwarded = false; // requests are sent with Forwarded (RFC 7239)
-    // The gateway's name in Via instead of default_pseudonym; empty = the gateway adds no Via.
+    // The gateway's name in Via; nothing: default_pseudonym. Empty: the gateway adds no Via.
     std::optional<std::string> via{};
 };
 

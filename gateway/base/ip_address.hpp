@@ -68,7 +68,7 @@ class IpText {
     [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
 
   private:
-    std::array<char, 50> text_{}; // 45 of the longest IPv6 text, "/128" and an end
+    std::array<char, 50> text_{}; // 45 of the longest IPv6 text, "/128" and a NUL
     std::uint8_t size_ = 0;
 };
 

@@ -44,7 +44,7 @@ struct Charge {
 
 enum class Refusal : std::uint8_t {
     none,
-    window,     // the window's requests are used up
+    window,     // the window's quota is used up
     pace,       // the window has room, but pacing delays the request
     cap,        // the most requests are in flight
     cost,       // the request costs more than the limit ever admits

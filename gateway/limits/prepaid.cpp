@@ -13,8 +13,8 @@ namespace stint::limits {
 
 namespace {
 
-// The most expired permits that one issue() drops: few, so that the lock is held briefly, yet more
-// than the one permit that it adds.
+// The number of expired permits that one issue() drops at most: few, so that the lock is held
+// briefly, but more than the one permit that it adds.
 constexpr int forgotten_at_once = 64;
 
 Hash128 counter_of(const Charge& charge) noexcept {

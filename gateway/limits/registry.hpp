@@ -23,7 +23,7 @@ class Registry {
     // registry's lock. Set before the first obtain().
     void on_made(std::function<void(Limit&)> made) { made_ = std::move(made); }
 
-    // Returns all live limits. The last holder frees a limit.
+    // Returns all live limits. Each is freed with the last pointer to it.
     [[nodiscard]] std::vector<LimitPtr> alive() const;
 
     // Replaces the limits that the registry itself keeps alive. Any other limit is freed with the

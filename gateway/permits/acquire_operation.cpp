@@ -50,7 +50,7 @@ AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
     if (status_ != 200 || !claim_once(ask) || !is_open())
         return Step::answered;
     if (limits_.charges().charges.empty()) {
-        grant_.count = batch_; // every limit is read at cost 0 or exempt
+        grant_.count = batch_; // each limit exempts the request, or is only read (cost 0)
         grant();
         return Step::answered;
     }
@@ -97,7 +97,8 @@ AcquireOperation::Step AcquireOperation::admit(const AcquireRequest* ask) {
     return settle(queued->decision);
 }
 
-// Asks the stores for larger shares, once. True if the request waits for their answers.
+// Asks the stores for larger shares, unless the request has waited for them before (`ask` is null).
+// Returns true if the request waits for their answers.
 bool AcquireOperation::asks_for_shares(const limits::Decision& refused, const AcquireRequest* ask) {
     const std::uint32_t waiting = wait_ > Duration::zero() ? ~std::uint32_t{} : 0;
     if (ask == nullptr || !admission::can_ask(refused, waiting))
@@ -123,8 +124,8 @@ limits::Decision AcquireOperation::without_shares(limits::Decision refused) {
     return admit_now();
 }
 
-// Withholds the fair shares that other owners have not used yet, if this request does not wait. A
-// request that waits joins the queue, which is fair by itself.
+// Records the owner's demand in FairShares. If the request cannot wait, withholds from it the fair
+// shares that other owners have not used yet. If it can wait, the queue itself is fair.
 void AcquireOperation::keep_shares() {
     shares_ = wait_ == Duration::zero();
     for (limits::Charge& charge : limits_.charges().charges) {
@@ -150,8 +151,7 @@ void AcquireOperation::tell_true_time(limits::Decision& decision) {
     for (std::size_t i = 0; i < charges.size(); ++i)
         if (!by_window_alone(i))
             opens = now_.steady + decision.retry_after;
-    for (int pass = 0; pass < 2;
-         ++pass) // pass 1 again checks all limits at the latest time of pass 0
+    for (int pass = 0; pass < 2; ++pass) // pass 1 begins at pass 0's result
         for (std::size_t i = 0; i < charges.size(); ++i) {
             const limits::Charge& charge = charges[i];
             if (!is_fixed_window(*charge.limit))

@@ -61,7 +61,7 @@ struct FeedbackRequest {
     std::optional<std::string_view> key{};
     std::optional<std::string_view> host{};
     int status = 0;
-    std::optional<std::string_view> retry_after{}; // the field's value
+    std::optional<std::string_view> retry_after{}; // value of the Retry-After field
 };
 
 // A request for one slot of a lock.
@@ -84,7 +84,7 @@ class RequestReader {
     [[nodiscard]] Result<FeedbackRequest, std::string> read_feedback(std::string_view body);
     [[nodiscard]] Result<LockRequest, std::string>
     read_lease(std::string_view body, Duration longest_ttl);
-    // Returns the ttl; nothing: unchanged.
+    // Reads a request to renew a lease. Returns its ttl; nothing if the ttl is to stay unchanged.
     [[nodiscard]] Result<std::optional<Duration>, std::string>
     read_renewal(std::string_view body, Duration longest_ttl);
 

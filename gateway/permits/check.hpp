@@ -10,10 +10,10 @@
 namespace stint::permits {
 
 // Makes the response: 200, or the refusal that the proxied request would have got; or returns the
-// reply that has to wait for its turn before a limit. The described request is routed, keyed and
-// charged like a proxied one (permits/forwarded_request.hpp); admission/door.hpp lists the
-// differences. X-Stint-Not-Checked, and `not_checked` of a 200, name the limits that cannot be
-// checked.
+// reply that has to wait, for a turn before a limit or for a store's answer. The described request
+// is routed, keyed and charged like a proxied one (permits/forwarded_request.hpp);
+// admission/door.hpp lists the differences. X-Stint-Not-Checked, and `not_checked` of a 200, name
+// the limits that cannot be checked.
 //  - X-Forwarded-* are trusted from a peer in trusted_proxies, or with a token; else 403.
 //  - ?deny_status=403, for a proxy that accepts no other refusal: any answer but 200 to the
 //    described request is sent as 403, with the original status in X-Stint-Status.

@@ -17,8 +17,9 @@ class DeferredReply {
     DeferredReply(const DeferredReply&) = delete;
     DeferredReply& operator=(const DeferredReply&) = delete;
 
-    // Usage: co_await wait(), which ends at once if there is nothing to wait for, then
-    // settle() unless the client has gone; repeat while settle() returns false.
+    // Usage: co_await wait(), then call settle(), unless the client has gone. Repeat both until
+    // settle() returns true: the reply is known. wait() ends at once if there is nothing to wait
+    // for.
     [[nodiscard]] virtual net::Task<> wait() = 0;
     [[nodiscard]] virtual bool settle() = 0;
     // Gives up because the client has gone: wait() ends with a later turn of the worker's event

@@ -15,7 +15,7 @@
 
 namespace stint::limits {
 
-// One charge as its algorithm sees it.
+// One charge on one counter, as the argument of an algorithm's functions.
 struct ChargeTerms {
     std::uint64_t quota;
     std::uint64_t burst; // for a token bucket
@@ -25,10 +25,10 @@ struct ChargeTerms {
     Duration late;                     // Charge::late
     Duration per;                      // zero for a cap
     const ClockWindow* clock; // the open window that all counters share; nullptr: each has its own
-    // For token buckets: the record of the time given back to this counter, which receipts need.
-    // `used`: nanoseconds given back. `stamp`: from this instant (steady, ns) on no receipt needs
-    // the record. nullptr: nothing was given back. give_back() adds to the record, unless
-    // is_last().
+    // For token buckets: a record of the time given back to this counter, from which a receipt
+    // computes until when its charge is owed. `used`: nanoseconds given back so far. `stamp`: the
+    // instant (steady, ns) from which no receipt needs the record. nullptr: nothing was given back.
+    // give_back() adds to the record, unless the charge is_last().
     CounterCell* returned;
 
     // Returns the highest cost that these numbers ever admit.
@@ -55,14 +55,14 @@ struct AlgorithmOps {
     // Makes the charge. Requires: check() has just admitted it.
     Receipt (*charge)(CounterCell&, const ChargeTerms&, SteadyTime now) noexcept;
     // Gives terms.cost of the receipt's charge back to the window that was charged, if that still
-    // counts. Requires: no more than was charged and not given back before; terms.quota is the
-    // receipt's. May change the receipt's mark for later calls.
+    // counts. Requires: terms.cost is at most the part of the charge that was not given back
+    // before; terms.quota is the receipt's. May change the receipt's mark for later calls.
     void (*give_back)(CounterCell&, const ChargeTerms&, Receipt&, SteadyTime now) noexcept;
     CounterState (*state)(const CounterCell&, const ChargeTerms&, SteadyTime now) noexcept;
 
-    // Call before check(). Adjusts the cell to a quota that is higher than the one it was charged
-    // by, and returns by how many ns its debt is paid off earlier. nullptr for algorithms whose
-    // counters are not paid off by time.
+    // Call before check(). Adjusts the cell to a quota that is higher than that of its charges, and
+    // returns by how many ns its debt is paid off earlier. nullptr for algorithms whose counters
+    // are not paid off by time.
     std::int64_t (*raise)(CounterCell&, const ChargeTerms&, SteadyTime now) noexcept = nullptr;
     // Adjusts the cell to a lower quota. A debt of at most the burst is paid off at the lower rate
     // from `now` on. A larger debt is first paid off at the former rate, and nothing is admitted

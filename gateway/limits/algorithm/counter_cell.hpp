@@ -7,7 +7,7 @@
 namespace stint::limits {
 
 struct CounterCell {
-    std::int64_t stamp = 0; // with LiveStamps: tells if `used` still counts; 0: never charged
+    std::int64_t stamp = 0; // decides whether `used` still counts (LiveStamps); 0: never charged
     std::uint64_t used = 0;
 };
 

@@ -77,7 +77,7 @@ void expire(Ring& ring, const ChargeTerms& terms, SteadyTime now) noexcept {
     }
 }
 
-// Returns the number of the 1/128 of a window's length that the instant lies in.
+// Divides time into parts of 1/128 of a window's length. Returns the number of the instant's part.
 std::int64_t part_of(std::int64_t instant, const ChargeTerms& terms) noexcept {
     const auto width = terms.per.count() / static_cast<std::int64_t>(parts);
     return instant / std::max<std::int64_t>(width, 1);
@@ -91,7 +91,8 @@ bool joins_newest(Ring& ring, const ChargeTerms& terms) noexcept {
            (terms.quota > parts && part_of(newest, terms) == part_of(ring.latest, terms));
 }
 
-// Returns when enough will have left the window for the charge to fit.
+// Returns the instant (steady, ns) at which enough admissions have left the window for the charge
+// to fit.
 std::int64_t until_free(Ring& ring, const ChargeTerms& terms) noexcept {
     std::uint64_t left = ring.sum;
     std::uint32_t i = 0;
@@ -234,7 +235,7 @@ CounterCell load(ByteReader& from, Duration shift, Duration per, SteadyTime now)
     }
     const std::int64_t left = size > 0 ? ring->newest().instant + per.count() : 0;
     return {
-        std::max(left, ring->paced_until), // which may be later, after something was given back
+        std::max(left, ring->paced_until), // paced_until may be later after a refund
         reinterpret_cast<std::uintptr_t>(ring)};
 }
 

@@ -36,8 +36,8 @@ CounterCell made(std::int64_t stamp, std::uint64_t quota, std::uint64_t early) n
     return {stamp, code_of(quota) << early_bits | early};
 }
 
-// Returns the quota at which time pays the cell off; `quota` if the cell stores none (a cell of a
-// sketch).
+// Returns the quota that the cell stores, at whose rate its charges are paid off. Returns `quota`
+// if the cell stores none, as in a sketch.
 std::uint64_t quota_of(const CounterCell& slot, std::uint64_t quota) noexcept {
     const std::uint64_t code = slot.used >> early_bits;
     if (code == code_of(quota)) [[likely]]
@@ -67,8 +67,9 @@ void turn_to(CounterCell& slot, std::uint64_t from, std::uint64_t to, SteadyTime
                : made(nanoseconds(now) + longest, to, 0);
 }
 
-// A higher quota applies to the present debt at once. A lower one applies from the next charge on:
-// at once it would keep a bucket that was just emptied closed for many times `per`.
+// A higher quota applies to the present debt at once. A lower quota applies only from the next
+// charge on: applied at once, it would keep a bucket that was just emptied closed for many times
+// `per`.
 std::int64_t raise(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     const std::uint64_t quota = quota_of(slot, terms.quota);
     if (slot.stamp <= nanoseconds(now) || quota >= terms.quota) [[likely]]
@@ -144,8 +145,9 @@ Receipt charge(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noex
     return receipt;
 }
 
-// Returns the latest instant until which this charge is owed. Time pays charges off in their order:
-// so that is TAT just after the charge, less the time given back since, which brought TAT forward.
+// Returns the latest instant until which the receipt's charge is owed. Charges are paid off in
+// their order. So this is TAT just after the charge (receipt.mark), less the time given back since
+// then, which has brought TAT forward.
 std::int64_t owed_until(const ChargeTerms& terms, const Receipt& receipt) noexcept {
     const std::int64_t returned =
         terms.returned == nullptr ? 0 : static_cast<std::int64_t>(terms.returned->used);
@@ -156,9 +158,9 @@ bool is_last(const CounterCell& slot, const ChargeTerms& terms, const Receipt& r
     return owed_until(terms, receipt) >= whole_end(slot, quota_of(slot, receipt.quota));
 }
 
-// Gives a charge back as far as the bucket has not been refilled for it since: what time has
-// refilled already must not be refilled again, or more than one burst could pass. A charge that is
-// not the last is given back only where the counter keeps a record for that (terms.returned).
+// Gives back the part of a charge that is still owed. The rest was paid off by time already: giving
+// it back, too, would let more than one burst pass. A charge that is not the last is given back
+// only if the counter has a record for that (terms.returned).
 void give_back(
     CounterCell& slot, const ChargeTerms& terms, Receipt& receipt, SteadyTime now) noexcept {
     const bool last = is_last(slot, terms, receipt);

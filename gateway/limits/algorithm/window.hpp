@@ -46,7 +46,7 @@ class WallRuler {
 // Requires: now.steady is after the monotonic clock's epoch; windows last at most 366 days.
 struct ClockWindow {
     SteadyTime end{};         // the window is over at this instant; the epoch = never opened
-    std::int64_t ordinal = 0; // number of the last wall-clock window in it, by the WallRuler
+    std::int64_t ordinal = 0; // WallRuler's number of the last wall-clock window that it covers
     std::int64_t serial = 1;  // unique to each window; the stamp of the cells charged in it
     Duration length{};        // length of that wall-clock window
     CalendarSpan seen{};      // calendar only: the span last looked up

@@ -98,7 +98,7 @@ bool Cooldown::Pass::still_good() const noexcept {
 void Cooldown::Pass::answered(
     const std::optional<Asked>& asked, SteadyTime now, const CooldownRules& rules) {
     if (!asked && !probe_)
-        return; // the usual answer changes nothing
+        return; // an answer that asks for no pause
     {
         const std::lock_guard lock{cooldown_->mutex_};
         // A pause that has begun in the meantime has made the probe an ordinary request.
@@ -231,7 +231,7 @@ void Cooldown::pause(int status, Duration wait, SteadyTime now) {
     status_ = status;
     // Wakes all waiters: some may have a deadline before the pause ends.
     call_all();
-    if (phase_ == Phase::paused) { // by the answer to a request sent before the pause
+    if (phase_ == Phase::paused) { // the answered request was sent before the pause
         until_ = std::max(until_, now + wait);
         last_wait_ = std::max(last_wait_, wait);
         return;

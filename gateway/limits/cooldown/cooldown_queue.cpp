@@ -25,9 +25,9 @@ Cooldown::closed_to_new(SteadyTime now, const CooldownRules& rules) {
     return refused;
 }
 
-// Decides about a request outside the queue. An open scope without a learned pace lets every
-// request pass, even if waiters are still in the queue: these have been called and go within a
-// moment.
+// Returns the refusal of a request that is not in the queue; nothing if it may be sent. An open
+// scope without a learned pace lets every request pass, even if waiters are still in the queue:
+// these have been called and go within a moment.
 std::optional<Cooldown::Refused>
 Cooldown::refusal_of_new(SteadyTime now, const CooldownRules& rules) const noexcept {
     const auto refused = closed(now, rules);
@@ -113,7 +113,7 @@ Duration Cooldown::wait_behind_all(
         --behind;
     }
     Duration gap = pace_.interval(now);
-    Duration left = rules.max_wait; // until all go at once
+    Duration left = rules.max_wait; // time until all the rest go at once
     if (phase == Phase::ramping) {
         gap = interval(rate_at(now));
         left = ramp_from_ + rules.ramp - now - wait;
@@ -127,8 +127,9 @@ Duration Cooldown::wait_behind_all(
     return std::min(wait + left, rules.max_wait);
 }
 
-// Returns when the waiter asks again by itself. Only the first waiter does so at its turn; during a
-// probe, the probe's answer calls it.
+// Returns when a queued waiter is to call attempt() again. For the first waiter this is the end of
+// its wait. Any other waiter, and the first during a probe, is called earlier
+// (CooldownWaiter::call()).
 SteadyTime Cooldown::ask_again_at(const Refused& why, bool first, SteadyTime now) const {
     const SteadyTime latest = now + longest_sleep;
     if (!first || (phase_ == Phase::probing && !why.paced))

@@ -71,7 +71,8 @@ CooldownPtr CooldownSet::find(const Hash128& key) const {
     return is_full() ? shared_ : nullptr;
 }
 
-// A cool-down that a request still holds stays: the request may be about to pause it.
+// Drops idle cool-downs, and adds their totals to forgotten_. Keeps those that a request still
+// points to: its answer may begin a pause.
 void CooldownSet::forget_idle(SteadyTime now) {
     next_look_ = now + between_scans;
     std::erase_if(known_, [&](const auto& each) {

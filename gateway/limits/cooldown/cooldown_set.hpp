@@ -46,11 +46,12 @@ class CooldownSet {
     void share_by(const PauseExchangePtr& exchange, SteadyTime now);
     [[nodiscard]] bool is_shared() const;
 
-    // Like of(), but makes no cool-down: nullptr if the key has none. In a full set returns the
-    // shared one, although of() may drop idle ones and make the key its own.
+    // Like of(), but makes no cool-down: nullptr if the key has none. Returns the shared cool-down
+    // if the set is full, even where of() would drop idle ones to make room for the key.
     [[nodiscard]] CooldownPtr find(const Hash128& key) const;
 
-    // Returns all that are kept, in no order. The pointers keep CooldownState::of alive.
+    // Returns all cool-downs, in no particular order. CooldownState::of of each is valid while its
+    // pointer is held.
     [[nodiscard]] std::vector<CooldownPtr> all() const;
 
     // Sums over all cool-downs; those marked "ever" include forgotten ones.

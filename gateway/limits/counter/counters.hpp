@@ -35,7 +35,7 @@ struct CounterRef {
     bool fresh = false;
     bool reserved = false; // Counters::occupied_ counts the key's slot already
     bool overflow = false; // the key is counted in the shard's sketch
-    bool share = false;    // the key has an entry among the shares
+    bool share = false;    // the key has an entry in Shard::shares, or the limit has a reserve
 };
 
 class Counters {

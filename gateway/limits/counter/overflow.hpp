@@ -13,8 +13,8 @@ namespace stint::limits {
 // window's quota is enforced, but not its pace. Guarded by the shard's mutex.
 class Overflow {
   public:
-    // nullptr if there is no memory. About 2.5 KiB (a cap, a bucket: 0.5 KiB) for each 16 cells of
-    // `width`.
+    // Returns nullptr if there is no memory. Takes about 2.5 KiB (0.5 KiB for a cap or a bucket)
+    // for each 16 cells of `width`.
     [[nodiscard]] static std::unique_ptr<Overflow>
     make(Algorithm algorithm, Duration per, std::size_t width) noexcept;
 
@@ -36,8 +36,9 @@ class Overflow {
 
     Algorithm algorithm_;
     const AlgorithmOps& rules_;
-    std::variant<WindowSketch, SketchCells> sketch_; // cells: a bucket's TAT or a cap's slots
-    std::uint64_t in_flight_ = 0;                    // slots in use, for a cap
+    // A cell of SketchCells holds the TAT of a bucket, or the slots of a cap.
+    std::variant<WindowSketch, SketchCells> sketch_;
+    std::uint64_t in_flight_ = 0; // slots in use, for a cap
 };
 
 } // namespace stint::limits

@@ -1,6 +1,7 @@
-// Keeping a keyed limit within max_keys and its memory without a sweeper thread: expired counters
-// are taken over in passing, and looked for only when a new key finds no room and something can
-// have ended since the last look. A refused new key costs a probe and a few loads.
+// Keeps a keyed limit within max_keys and its memory, without a sweeper thread. A new key takes
+// over an expired counter on its probe path. Expired counters elsewhere are searched for only when
+// a new key finds no room and a counter can have expired since the last search. A refused new key
+// costs a probe and a few loads.
 #include "limits/counter/counters.hpp"
 
 #include <algorithm>
@@ -68,8 +69,8 @@ bool Counters::reserve_key() noexcept {
     return false;
 }
 
-// Makes room for one more occupied slot in the shard's array: expired counters go first, and only
-// if that does not free enough to last for a while the array grows.
+// Makes room for one more occupied slot in the shard's array. Erases expired counters first; the
+// array grows only if that does not free enough to last for a while. False: no memory.
 bool Counters::make_space(Shard& shard, const Now& now) noexcept {
     CounterTable& table = shard.table;
     if (table.has_room()) [[likely]]
@@ -102,8 +103,8 @@ void Counters::reclaim(Shard& own, const Now& now) noexcept {
 void Counters::reclaim_elsewhere(const Shard& own, const Now& now) noexcept {
     const std::int64_t instant = nanoseconds(now);
     const bool ask_all = clocked_ && next_look_.load(std::memory_order_relaxed) == 0;
-    // No later than a window's length from now: a key that is being charged in this moment shows in
-    // no shard yet.
+    // No later than a window's length from now: a counter that another thread charges at this
+    // moment does not show in its shard yet.
     std::int64_t earliest =
         std::min(own.next_sweep.load(std::memory_order_relaxed), instant + per_.count());
     for (std::size_t step = 1; step < shards_.count(); ++step) {

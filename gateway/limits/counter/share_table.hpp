@@ -18,9 +18,9 @@
 
 namespace stint::limits {
 
-// Counts a key's admissions in the last `span`, never too low. Two counts are enough, the newest
-// window's and the former one's, because at most two windows of that length lie in a span. After a
-// change of the wall clock several windows may share the former count.
+// Counts a key's admissions in the last `span`. The count is never too low. Two counts are enough,
+// the newest window's and the former one's, because at most two windows of that length lie in a
+// span. After a change of the wall clock several windows may share the former count.
 class RecentUse {
   public:
     // Adds admissions to a window. window: a number that no other window of the counter has.

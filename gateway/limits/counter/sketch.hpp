@@ -53,7 +53,8 @@ class WindowSketch {
     [[nodiscard]] SteadyTime until(Hash128 key, std::uint64_t most) const noexcept;
     // Adds to the key's count. Returns the quarter that counts it, for take_back().
     std::int64_t add(Hash128 key, std::uint64_t count) noexcept;
-    // Takes counts back if that quarter, of that serial, still counts.
+    // Subtracts what add() has added to this quarter, if the quarter still counts and `serial` has
+    // not changed since.
     void
     take_back(Hash128 key, std::int64_t quarter, std::int64_t serial, std::uint64_t count) noexcept;
     [[nodiscard]] std::int64_t serial() const noexcept { return serial_; }

@@ -37,8 +37,9 @@ std::uint64_t FairShares::Owner::demand(std::uint64_t quota) const noexcept {
     return std::min(std::max(former, asked), quota);
 }
 
-// Moves the table on to the counter's window. `window` ends a whole length from now as long as no
-// charge has opened the new window: until then the table keeps its own end.
+// Begins a new window in the table if the table's window is over. If it is not, only takes over the
+// end of the counter's window, once a charge has opened that window: before, `window` always ends a
+// whole length from now.
 void FairShares::OwnerTable::turn_to(const Window& window, SteadyTime now) noexcept {
     if (now < end_) {
         if (window.end - now < window.length)

@@ -85,7 +85,7 @@ class FairShares {
         std::uint64_t asked = 0;  // asked for in this one
         std::uint64_t got = 0;
         std::uint64_t share = 0;
-        std::uint64_t extra = 0; // serial of the last window with a unit above level_
+        std::uint64_t extra = 0; // serial of the last window in which it got more than level_
 
         [[nodiscard]] std::uint64_t demand(std::uint64_t quota) const noexcept;
     };

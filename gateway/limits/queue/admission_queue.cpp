@@ -42,7 +42,7 @@ AdmissionQueue::Entered AdmissionQueue::enter(Waiter& waiter, const Now& now) {
         throw;
     }
     const bool refused = waiter.state_ == Waiter::State::decided;
-    if (refused) { // the caller has the answer already
+    if (refused) { // enter() returns the refusal itself: nothing for the mailbox
         waiter.InMailbox::unlink();
         waiter.state_ = Waiter::State::outside;
     }

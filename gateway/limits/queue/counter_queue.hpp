@@ -70,8 +70,8 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     [[nodiscard]] bool is_open(const Now& now) const noexcept {
         return opens_at_ <= now.steady && !empty();
     }
-    // Moves waiters whose deadline has come to `refused`, up to and including the first in the
-    // queue: the next waiter may be admitted then.
+    // Moves waiters whose deadline has come to `refused`. Stops after the queue's first waiter,
+    // because the next one may then be admitted instead.
     void expire(const Now& now, Waiters& refused) noexcept;
     // Returns when is_open() or expire() may have something to do.
     [[nodiscard]] SteadyTime due() const noexcept;
@@ -142,7 +142,7 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
         boost::intrusive::compare<Earlier>>
         deadlines_;
     SteadyTime opens_at_ = SteadyTime::max();
-    Duration wait_{};                // last argument of opens_after()
+    Duration wait_{};                // `wait` of the latest opens_after()
     std::uint64_t opens_for_ = 1;    // cost that opens_after() was called for
     std::uint64_t told_arrival_ = 0; // arrival_ of the waiter that opens_after() was called for
     RefillRate refill_rate_;

@@ -96,7 +96,7 @@ class FairQueue {
         Hash128 key;
         Items items; // never empty
         std::uint64_t cost = 0;
-        std::uint64_t deficit = 0; // cost that the flow may still let out in this turn
+        std::uint64_t deficit = 0; // cost that the flow may still pass in this turn
         bool in_turn = false;
         // Used by for_each_in_order() alone.
         Items::iterator cursor;

@@ -25,7 +25,7 @@ class CounterQueue;
 struct WaitTerms {
     bool waits = false;            // when_exceeded: wait
     Duration max_wait{};           // from the request's arrival
-    std::uint64_t max_waiting = 0; // in the queue before one counter
+    std::uint64_t max_waiting = 0; // the most in the queue before one counter
     Hash128 flow{};                // fair_by: the flow that the request belongs to
     // The text of the charge's key, also for a limit that does not wait; nothing without a key.
     std::optional<std::string> key{};
