@@ -27,9 +27,9 @@ bool agrees(
 }
 
 // Returns an error (400) if one of the `ambiguous` readings of the path has another route, or
-// another path after the rewrite. Readings that may uncover dot segments are checked with and
-// without merged slashes, because some servers resolve dot segments before they merge slashes.
-// Otherwise sets found.path to the last reading, so that all spellings of a path share one key.
+// another path after the rewrite. If the configuration merges slashes, readings that may uncover
+// dot segments are also checked unmerged, because some servers resolve dot segments first. If there
+// is no error, sets found.path to the last reading, so that all spellings of a path share one key.
 Result<void, http::HeadError> agree_on(
     FoundRoute& found,
     const routing::Snapshot& snapshot,

@@ -48,9 +48,9 @@ class ShareWait final : private limits::ShareRequests::Request {
     bool told_ = false;
 };
 
-// For a request that has to queue behind others: the queue itself never asks the stores, so this
-// checks beforehand which shares are too small (Decision::lacks_share of the result). Charges
-// nothing. Returns an empty decision if none of the limits is shared.
+// Checks which shares are too small (Decision::lacks_share of the result) for a request that has to
+// queue behind others, because the queue itself never asks the stores. Charges nothing. Returns an
+// empty decision if none of the limits is shared.
 [[nodiscard]] limits::Decision shares_for(const routing::Charges& charges, const Now& now);
 
 // Asks the stores for larger shares for charges in dry run (not enforced): bit i of `lacking`

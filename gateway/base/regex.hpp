@@ -47,8 +47,8 @@ class Regex {
     // Returns the reason, in RE2's words, why groups cannot be filled into `to`; "" if they can.
     // Each "\" in `to` must be followed by another "\" or by the number of a group.
     [[nodiscard]] std::string rewrite_fault(std::string_view to) const;
-    // Returns false if no text that begins with `first` can match. True is not certain: such a text
-    // may match.
+    // Returns false if no text that begins with `first` can match. Returns true if one can match,
+    // and also if RE2 cannot tell.
     [[nodiscard]] bool may_begin_with(char first) const;
 
   private:

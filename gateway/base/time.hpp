@@ -10,8 +10,8 @@ using Duration = std::chrono::nanoseconds;
 using SteadyTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
-// One instant on both clocks. Lengths are measured on `steady`. `wall` only aligns windows to
-// multiples of their length since the Unix epoch, and stamps logs.
+// One instant on both clocks. Lengths are measured on `steady`. `wall` only places windows that
+// follow the wall clock, and stamps logs, leases and files.
 struct Now {
     SteadyTime steady{};
     WallTime wall{};

@@ -160,8 +160,8 @@ class Limit : public std::enable_shared_from_this<Limit> {
     void raise_fence(std::uint64_t number) noexcept;
 
     // Records that the holders from before the start keep `slots` slots taken until `end`. Takes no
-    // slot itself; it makes a refusal's retry_after reach at least to `end` while all slots are
-    // taken (full_for()). Called before the limit is used.
+    // slot itself. A refusal's retry_after then reaches at least to `end`, if `slots` is at least
+    // the charge's quota (full_for()). Called before the limit is used.
     void keep_full_until(SteadyTime end, std::uint64_t slots) noexcept {
         former_slots_.store(slots, std::memory_order_relaxed);
         full_until_.store(end.time_since_epoch().count(), std::memory_order_relaxed);

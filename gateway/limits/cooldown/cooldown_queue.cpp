@@ -127,9 +127,9 @@ Duration Cooldown::wait_behind_all(
     return std::min(wait + left, rules.max_wait);
 }
 
-// Returns when a queued waiter is to call attempt() again. For the first waiter this is the end of
-// its wait. Any other waiter, and the first during a probe, is called earlier
-// (CooldownWaiter::call()).
+// Returns when a queued waiter is to call attempt() again: the first waiter at the end of its wait,
+// but no later than after `longest_sleep`. All others, and the first during a probe, rely on
+// CooldownWaiter::call(): after `longest_sleep`.
 SteadyTime Cooldown::ask_again_at(const Refused& why, bool first, SteadyTime now) const {
     const SteadyTime latest = now + longest_sleep;
     if (!first || (phase_ == Phase::probing && !why.paced))
