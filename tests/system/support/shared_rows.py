@@ -32,7 +32,7 @@ def limit_of(algorithm: str, number: int, per: float, keyed: bool, **more) -> di
 
 
 def burst_of(number: int) -> int:
-    return max(1, number // 5)
+    return max(1, number // 2)
 
 
 class Judged:
