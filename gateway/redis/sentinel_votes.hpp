@@ -26,6 +26,7 @@ struct SentinelWord {
     std::string id = {};      // the Sentinel's own
     HostPort primary = {};    // the server that it holds for the primary
     std::uint64_t others = 0; // how many other Sentinels it knows
+    Duration down_after = {}; // how long a primary is silent before it counts as down
 };
 
 // A Sentinel never goes back to a primary that it has given up for another one, but by a further

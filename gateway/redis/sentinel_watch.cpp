@@ -4,6 +4,8 @@
 #include "redis/resp/command.hpp"
 #include "redis/resp/numbers.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -36,9 +38,9 @@ std::string read_address(const Value& reply, HostPort& address) {
     return {};
 }
 
-std::optional<std::uint64_t> others_in(const Value& reply) {
-    const Value* const others = reply.member("num-other-sentinels");
-    return others != nullptr && others->is_text() ? parse_length(others->text) : std::nullopt;
+std::optional<std::uint64_t> count_in(const Value& reply, std::string_view name) {
+    const Value* const count = reply.member(name);
+    return count != nullptr && count->is_text() ? parse_length(count->text) : std::nullopt;
 }
 
 } // namespace
@@ -74,7 +76,10 @@ class SentinelWatch::Sentinel final : private Link::User {
             send(
                 sentinel_command("MASTER", master),
                 [this](const Value& reply) {
-                    const auto others = others_in(reply);
+                    const auto others = count_in(reply, "num-other-sentinels");
+                    const auto down_after = count_in(reply, "down-after-milliseconds").value_or(0);
+                    word_.down_after =
+                        std::chrono::milliseconds{std::min<std::uint64_t>(down_after, 86'400'000)};
                     if (!others && error_.empty())
                         error_ = reply.is_error() ? printable(reply.text) : "it tells no Sentinels";
                     word_.others = others.value_or(0);
@@ -95,6 +100,7 @@ class SentinelWatch::Sentinel final : private Link::User {
             .address = server_.text(),
             .up = std::as_const(*link_).ready() != nullptr,
             .names = word != nullptr ? word->primary.text() : std::string{},
+            .down_after = word != nullptr ? word->down_after : Duration{},
             .error = told_error_};
     }
 

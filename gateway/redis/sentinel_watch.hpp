@@ -29,6 +29,7 @@ struct SentinelState {
     std::string address = {}; // "10.0.0.1:26379", as configured
     bool up = false;          // it is connected
     std::string names = {};   // the primary by its latest word, which may be old
+    Duration down_after = {}; // see SentinelWord
     std::string error = {};   // the last reason why it gave none; empty: its latest word is one
 };
 

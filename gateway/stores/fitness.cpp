@@ -2,10 +2,14 @@
 
 #include "redis/resp/numbers.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <string_view>
 
 namespace stint::stores {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr std::size_t oldest_version = 7; // the script reads INFO, and writes after TIME
 
@@ -34,6 +38,17 @@ std::string unfit(const redis::ServerFacts& facts, bool assume_noeviction) {
         return "its eviction policy is " + *facts.eviction_policy +
                ", not noeviction: an evicted counter would be given out twice";
     return {};
+}
+
+std::string slow_failover(std::span<const redis::SentinelState> sentinels, Duration time_to_live) {
+    Duration longest{};
+    for (const redis::SentinelState& each : sentinels)
+        longest = std::max(longest, each.down_after);
+    if (longest <= time_to_live / 2) // the rest is for the election
+        return {};
+    return "the Sentinels wait " + std::to_string(longest / 1ms) +
+           " ms for a primary that is silent (down-after-milliseconds): more than half of "
+           "`session`, after two thirds of which gateways have no shares";
 }
 
 } // namespace stint::stores

@@ -104,6 +104,10 @@ void StoreLoop::follow_sentinels(SteadyTime now) {
             spdlog::warn("store {}: {}", shared_.settings.name, why);
     }
     unconfirmed_ = std::move(why);
+    std::string slow = slow_failover(sentinels_->state(), shared_.settings.time_to_live);
+    if (!slow.empty() && slow != told_slow_)
+        spdlog::warn("store {}: {}", shared_.settings.name, slow);
+    told_slow_ = std::move(slow);
 }
 
 bool StoreLoop::usable(SteadyTime now) const {

@@ -110,6 +110,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     PauseTeller pauses_;
     std::string unfit_;       // why the server is not used
     std::string unconfirmed_; // why no majority of the Sentinels names it
+    std::string told_slow_;   // the latest word about slow failovers that was logged
     SteadyTime connect_again_at_ = SteadyTime::max();
     bool was_up_ = false;
     std::string told_down_; // the latest reason that was logged

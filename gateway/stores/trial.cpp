@@ -51,7 +51,7 @@ class Trial final : private redis::Link::User, private redis::SentinelWatch::Wat
     }
 
   private:
-    void on_sentinels() override {}
+    void on_sentinels() override { stop_if_over(); }
     void on_link_message(const redis::Value&) override {}
     void on_link_down(redis::Link&, const redis::Failure& why) override {
         facts_.failure = why.text;
@@ -126,11 +126,19 @@ class Trial final : private redis::Link::User, private redis::SentinelWatch::Wat
             if (reply && reply->is_error())
                 facts_.refused.push_back("SUBSCRIBE: " + redis::printable(reply->text));
             ended_ = reply.has_value();
-            if (ended_)
-                context_.stop();
+            stop_if_over();
         };
         if (!link_->ready()->subscribe(key_, taken))
             link_->give_up("too much at once");
+    }
+
+    // Each Sentinel is asked, too: two of three make a majority.
+    void stop_if_over() {
+        const auto states = sentinels_ ? sentinels_->state() : std::vector<redis::SentinelState>{};
+        if (ended_ && std::ranges::none_of(states, [](const redis::SentinelState& each) {
+                return each.names.empty() && each.error.empty();
+            }))
+            context_.stop();
     }
 
     const StoreSettings& settings_;

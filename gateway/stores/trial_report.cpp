@@ -78,6 +78,9 @@ std::string obstacle(const StoreSettings& settings, const TrialFacts& facts) {
 void add_sentinels(const StoreSettings& settings, const TrialFacts& facts, TrialReport& report) {
     if (!settings.sentinels)
         return;
+    if (const std::string slow = slow_failover(facts.sentinels, settings.time_to_live);
+        !slow.empty())
+        report.lines.push_back(line("sentinel", slow));
     for (const redis::SentinelState& each : facts.sentinels)
         report.lines.push_back(line(
             "sentinel",

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import time
 import unittest
 
@@ -9,6 +10,7 @@ from support.case import SystemTest, config, report, scaled
 from support.client import fetch
 from support.load import Load
 from support.sentinels import Sentinels
+from support.stint import binary
 from support.waiting import wait_until
 
 ANSWER = {"respond": {"status": 200, "body": "yes"}}
@@ -153,6 +155,20 @@ class Watching(WithSentinels):
         self.assertIn("ERR No such master with that name",
                       self.store(stint)["sentinel"]["servers"][0]["error"])
         self.assertIn("names a primary of other (0 have answered): ", stint.log())
+
+
+    def test_sentinels_that_wait_for_longer_than_shares_last(self):
+        [stint] = self.gateways(1)
+        self.assertNotIn("Sentinels wait", stint.log())
+        self.sentinels.ask(self.sentinels.ports[1], "set", "mymaster", "down-after-milliseconds", "10000")
+        wait_until(lambda: "the Sentinels wait 10000 ms for a primary" in stint.log(), "the warning")
+        done = subprocess.run([binary(), "check", "--store", str(stint.file)], capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("sentinel:    the Sentinels wait 10000 ms", done.stdout)
+        for each in self.sentinels.addresses():
+            self.assertIn(f"sentinel:    {each} names {self.sentinels.primary.address}", done.stdout)
+        self.assertIn("role master", done.stdout)
 
 
 class Password(WithSentinels):

@@ -27,8 +27,9 @@ std::string bulk(const std::string& text) {
 }
 
 std::string answers(const std::string& id, const std::string& port, int others = 2) {
-    return bulk(id) + "%2\r\n" + bulk("ip") + bulk("127.0.0.1") + bulk("num-other-sentinels") +
-           bulk(std::to_string(others)) + "*2\r\n" + bulk("127.0.0.1") + bulk(port);
+    return bulk(id) + "%3\r\n" + bulk("ip") + bulk("127.0.0.1") + bulk("num-other-sentinels") +
+           bulk(std::to_string(others)) + bulk("down-after-milliseconds") + bulk("500") + "*2\r\n" +
+           bulk("127.0.0.1") + bulk(port);
 }
 
 struct PlayedSentinels : SentinelWatch::Watcher {
@@ -90,6 +91,7 @@ TEST_CASE("a majority of the Sentinels names the primary") {
     CHECK(played.primary() == "127.0.0.1:6379");
     CHECK(played.watch->state()[0].names == "127.0.0.1:6379");
     CHECK(played.watch->state()[0].up);
+    CHECK(played.watch->state()[0].down_after == 500ms);
 }
 
 TEST_CASE("after one Sentinel has published a switch all are asked at once") {

@@ -127,13 +127,17 @@ TEST_CASE("what a store can promise depends on who takes the server's place") {
     with.sentinels = StoreSentinels{.master = "mymaster"};
     TrialFacts watched = good_facts();
     watched.sentinels = {
-        {"10.0.0.1:26379", true, "10.0.0.1:6379", ""},
-        {"10.0.0.2:26379", false, "", "connection refused"}};
+        {.address = "10.0.0.1:26379", .up = true, .names = "10.0.0.1:6379", .down_after = 15s},
+        {.address = "10.0.0.2:26379", .error = "connection refused"}};
     const TrialReport report = trial_report(with, watched);
     CHECK(report.usable);
     CHECK(report.lines[0] == "sentinel:    10.0.0.1:26379 names 10.0.0.1:6379");
     CHECK(report.lines[1] == "sentinel:    10.0.0.2:26379: connection refused");
     CHECK(contains(report.lines.back(), "for 20 s, and a failover within that time costs no"));
+    watched.sentinels[0].down_after = 15'001ms;
+    CHECK(contains(
+        text_of(trial_report(with, watched)),
+        "sentinel:    the Sentinels wait 15001 ms for a primary that is silent"));
 }
 
 TEST_CASE("what needs attention is said beside the fact") {
