@@ -19,7 +19,11 @@ redis::LinkSettings server_link(const StoreSettings& settings) {
     connection->login = {.user = settings.user, .password = settings.password};
     connection->tls = settings.tls;
     connection->reply_timeout = settings.call_timeout();
-    return {.connection = std::move(connection)};
+    // Shares last for two thirds of a session: a server that is back after half of it is found in
+    // time.
+    return {
+        .connection = std::move(connection),
+        .longest_pause = std::min<Duration>(settings.time_to_live / 6, 5s)};
 }
 
 std::unique_ptr<redis::SentinelWatch> watch_sentinels(
