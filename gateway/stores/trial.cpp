@@ -69,8 +69,8 @@ class Trial final : private redis::Link::User, private redis::SentinelWatch::Wat
             [this](const auto& reply) { read_config(facts_.server, reply); });
         for (const Words& words :
              {Words{"TIME"}, Words{"HSET", key_, "a", "b"}, Words{"HGETALL", key_},
-              Words{"HDEL", key_, "a"}, Words{"PEXPIRE", key_, "1000"},
-              Words{"PUBLISH", key_, "check"}})
+              Words{"HGET", key_, "a"}, Words{"HLEN", key_}, Words{"HDEL", key_, "a"},
+              Words{"PEXPIRE", key_, "1000"}, Words{"PUBLISH", key_, "check"}})
             ask(words, words.front());
         ask({"SCRIPT", "LOAD", shared::store_script()}, "SCRIPT LOAD",
             [this](const redis::Value& sha1) { run_script(sha1.text); });

@@ -33,7 +33,8 @@ void add_user(const RedisProcess& server, const std::string& name, const std::st
     std::string commands;
     for (const char* const each :
          {"+auth", "+hello", "+client|setname", "+ping", "+info", "+config|get", "+script|load",
-          "+evalsha", "+subscribe", "+publish", "+time", "+hgetall", "+hset", "+hdel", "+pexpire"})
+          "+evalsha", "+subscribe", "+publish", "+time", "+hgetall", "+hget", "+hlen", "+hset",
+          "+hdel", "+pexpire"})
         if (each != without)
             commands.append(" '").append(each).append("'");
     REQUIRE(contains(
@@ -105,7 +106,7 @@ TEST_CASE("each command that the documentation asks for is tried") {
     add_user(server, "gate", "");
     (void)tried(with, true);
     for (const std::string missing :
-         {"publish", "subscribe", "hset", "pexpire", "evalsha", "time"}) {
+         {"publish", "subscribe", "hset", "hget", "hlen", "pexpire", "evalsha", "time"}) {
         CAPTURE(missing);
         with.user = "no-" + missing;
         add_user(server, with.user, "+" + missing);
