@@ -18,7 +18,7 @@ double in_seconds(Duration duration) noexcept {
 
 } // namespace
 
-Duration Cooldown::interval(double per_second) noexcept {
+Duration SendRate::interval(double per_second) noexcept {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(1 / per_second));
 }
 
@@ -138,7 +138,7 @@ Cooldown::grant(const CooldownPtr& self, SteadyTime now, const CooldownRules& ru
     if (probe)
         phase_ = Phase::probing;
     if (phase_ == Phase::ramping)
-        next_ = now + interval(rate_at(now));
+        next_ = now + SendRate::interval(rate_at(now));
     sent_.count(now);
     last_sent_ = std::max(now, last_sent_);
     Pass pass{self, era_.load(std::memory_order_relaxed), probe};

@@ -39,6 +39,8 @@ class SendRate {
     void count(SteadyTime now) noexcept;
     // Returns at least 0.1 (one in ten seconds). Divides by at least one second.
     [[nodiscard]] double per_second(SteadyTime now) const noexcept;
+    // Returns the time between two requests at this rate.
+    [[nodiscard]] static Duration interval(double per_second) noexcept;
 
   private:
     static constexpr Duration span = std::chrono::seconds{10};
@@ -162,8 +164,8 @@ class Cooldown {
     // rest of the pause; zero if there is none.
     Duration told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules);
 
-    // Sets the exchange that is told of each pause from now on, and the name of this cool-down
-    // there. nullptr: no exchange.
+    // Tells each pause that begins after this call to the exchange, under this name. nullptr: ends
+    // that.
     void share_by(PauseExchangePtr exchange, const Hash128& name) noexcept;
     // Begins or prolongs a pause that another gateway was asked for. It is not told again.
     void learn(const SharedPause& pause, SteadyTime now);
@@ -188,7 +190,6 @@ class Cooldown {
         bool known = false; // why.wait is a lower bound of the wait
     };
 
-    [[nodiscard]] static Duration interval(double per_second) noexcept;
     // Returns the phase at `now`. A ramp that has lasted for `ramp` counts as open.
     [[nodiscard]] Phase phase_at(SteadyTime now, Duration ramp) const noexcept;
     // Applies the rules' length of the ramp, and opens the scope if its ramp is over.

@@ -115,10 +115,10 @@ Duration Cooldown::wait_behind_all(
     Duration gap = pace_.interval(now);
     Duration left = rules.max_wait; // time until all the rest go at once
     if (phase == Phase::ramping) {
-        gap = interval(rate_at(now));
+        gap = SendRate::interval(rate_at(now));
         left = ramp_from_ + rules.ramp - now - wait;
     } else if (phase != Phase::open) {
-        gap = interval(rate_after(Duration::zero()));
+        gap = SendRate::interval(rate_after(Duration::zero()));
         left = rules.ramp;
     }
     left = std::max(std::min(left, rules.max_wait - wait), Duration::zero());
