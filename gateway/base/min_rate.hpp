@@ -16,8 +16,8 @@ struct MinRate {
     [[nodiscard]] constexpr bool missed_by(std::uint64_t sent, Duration elapsed) const noexcept {
         if (bytes == 0 || elapsed < after)
             return false;
-        // Rounds down, in the sender's favour. Multiplies whole seconds apart, so that the products
-        // do not overflow.
+        // Rounds down, in the sender's favour. Multiplies whole seconds and the rest
+        // separately, so that the products do not overflow.
         const auto ms = static_cast<std::uint64_t>(elapsed / std::chrono::milliseconds{1});
         return sent < bytes * (ms / 1000) + bytes * (ms % 1000) / 1000;
     }

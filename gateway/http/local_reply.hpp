@@ -72,8 +72,10 @@ struct LimitedReply {
 // Allocates nothing after warm-up.
 void make_limited(Response& to, const ReplyContext& context, const LimitedReply& reply);
 
-// A refusal while an upstream's requested pause lasts: the upstream's status (429 or 503) with the
-// rest of the pause, as a problem of the draft's type quota-exceeded or temporary-reduced-capacity.
+// A refusal with the time to wait: an upstream has asked for a pause, its rate-limit fields allow
+// no request yet (`paced`), or callers of a limit have reported a pause. The body is a problem of
+// the type quota-exceeded for 429, temporary-reduced-capacity for 503
+// (draft-ietf-httpapi-ratelimit-headers).
 struct PausedReply {
     std::string_view upstream; // the upstream's name; empty if `limit` is set
     std::string_view limit{};  // the limit whose callers reported the pause; or empty

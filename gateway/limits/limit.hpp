@@ -149,7 +149,9 @@ class Limit : public std::enable_shared_from_this<Limit> {
     // Requires: the limit has no other user yet.
     void close(const Now& from) noexcept;
 
-    // --- caps whose slots are held as a lock --- The highest fencing number given to a holder of
+    // --- caps whose slots are held as a lock ---
+
+    // The highest fencing number given to a holder of
     // the cap's slots; 0: none. The number is lost with the Limit. A caller that keeps numbers
     // longer, as over restarts, calls raise_fence() before the limit has any other user.
     [[nodiscard]] std::uint64_t fence() const noexcept {

@@ -219,7 +219,8 @@ void Persistence::write_leases() {
     leases_.write(file_.is_open() && introduced_);
 }
 
-// Writes newly granted leases between two transactions of a round of counters.
+// Writes the grants, renewals and ends of leases that were recorded meanwhile. Called between two
+// transactions of a round of counters, so that they need not wait for the whole round.
 void Persistence::write_leases_meanwhile() {
     {
         const std::lock_guard lock{mutex_};

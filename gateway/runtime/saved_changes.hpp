@@ -80,7 +80,7 @@ class ChangeWriter {
     using Keys = std::set<std::string>;
 
     std::mutex mutex_;
-    // Guarded by mutex_.
+    // All members below are guarded by mutex_.
     std::map<std::string, SavedChange> wanted_; // by the keys of their rows
     Keys in_file_;                              // keys of the file's rows
     Keys unwritten_;      // keys of rows that may differ from those in the file

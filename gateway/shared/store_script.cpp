@@ -116,15 +116,17 @@ if field.replid ~= replid or stepped or (known_epoch ~= epoch and known_ordinal 
     epoch = string.format('%d-%d', ordinal, wall)
     since = now
     write.replid, write.epoch = replid, epoch
-    write.since, write.base = string.format('%d', since), string.format('%d', base)
     write.learned = '-'
     field.learned = '-'
     for _, session in pairs(sessions) do
         if session.state ~= 'd' then
             session.heard, session.knows, session.told, session.confirms = now, 0, '-', '0'
             save(session)
+        elseif stepped then -- nobody tells again what it had used
+            base = math.max(base, session.died)
         end
     end
+    write.since, write.base = string.format('%d', since), string.format('%d', base)
 end
 
 local members = tonumber(field.members or 0)

@@ -28,7 +28,9 @@ class PauseTeller {
     // Sends what is due: one call at a time. Also begins again if the store's epoch has changed.
     void go_on(const shared::Session& session, SteadyTime now);
 
-    // Takes a published message. False: it is none of a pause. session: this gateway's.
+    // Handles a published message if it tells of pauses: learns them, unless this gateway has sent
+    // it. Returns false if the message is about something else. session: the name of this gateway's
+    // session.
     bool take(std::string_view message, std::string_view session, SteadyTime now);
     // True if the call is one of this object's.
     [[nodiscard]] static bool owns(std::uint64_t call) noexcept;

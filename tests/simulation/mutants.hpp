@@ -60,6 +60,8 @@ inline constexpr Mutant mutants[] = {
     {"what is known grows older when the clock jumps", "if not first then jump = now - known end",
      ""},
     {"a step of the store's clock is not noticed", "replid or stepped or", "replid or"},
+    {"what a session held that has ended is forgotten with a step",
+     "base = math.max(base, session.died)", ""},
     {"a call is carried out however late", "if late or ", "if "},
     {"nobody hears what others want", "if recalls or renumbered or gives then",
      "if renumbered then"},

@@ -282,6 +282,18 @@ inline constexpr Scenario all[] = {
          of.at(ms(3000), [&] { of.step_store_clock(1h); });
          of.busy(1, ms(3001), ms(3700));
      }},
+    {"a gateway leaves, and the store's clock steps over the time that counters are kept", 900ms,
+     "what a session held that has ended is forgotten with a step",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(1, ms(2500), ms(3640));
+         of.at(ms(3640), [&] { of.leave(1); });
+         of.at(ms(3745), [&] { of.step_store_clock(1h); }); // once it has left
+         of.busy(0, ms(3746), ms(4400));
+     }},
     {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
      [](Simulation& of) {
          of.at(0, [&] {

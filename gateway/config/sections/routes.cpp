@@ -190,21 +190,30 @@ const Cooldown* cooldown_by_host(const Route& route, const Config& config) {
     return is && is->on && is->scope == Cooldown::Scope::host ? &*is : nullptr;
 }
 
-// Reports an error if the route's pauses are those of another route, and only one shares them with
-// other gateways, or by another store.
-void refuse_unlike_pauses(const Value& value, const Route& route, const Config& config) {
-    const Cooldown* const mine = cooldown_by_host(route, config);
-    for (const Route& other : config.routes) {
-        const Cooldown* const its = cooldown_by_host(other, config);
-        if (mine == nullptr || its == nullptr || other.upstream != route.upstream ||
-            mine->shared == its->shared)
-            continue;
-        return value.wrong(
-            "pauses by host as the route " + in_quotes(other.name) +
-            " does, and the upstream has one pause a host for both; expected a cooldown with the "
-            "same shared, or another scope");
+// Finds routes whose pauses are the same, while only one shares them with other gateways, or by
+// another store.
+class PausesByHost {
+  public:
+    void add(const Value& value, const Route& route, const Config& config) {
+        const Cooldown* const cooldown = cooldown_by_host(route, config);
+        if (cooldown == nullptr)
+            return;
+        const auto [first, added] =
+            first_.try_emplace(route.upstream, First{route.name, cooldown->shared});
+        if (!added && first->second.shared != cooldown->shared)
+            value.wrong(
+                "pauses by host as the route " + in_quotes(first->second.route) +
+                " does, and the upstream has one pause a host for both; expected a cooldown with "
+                "the same shared, or another scope");
     }
-}
+
+  private:
+    struct First {
+        std::string route;
+        std::optional<std::size_t> shared; // a store's index
+    };
+    std::map<std::size_t, First> first_; // by upstream
+};
 
 void read_route(const Value& value, Route& route, Overlaps& overlaps, LoadState& loading) {
     const auto section =
@@ -225,7 +234,6 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, LoadState&
         read_route_limits(*limits, route, loading);
     if (const auto fence = section->find("require_fence"))
         read_require_fence(*fence, route, loading);
-    refuse_unlike_pauses(value, route, loading.config);
 }
 
 } // namespace
@@ -233,10 +241,12 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, LoadState&
 void read_routes(const Value& value, LoadState& loading) {
     const auto items = value.items("a list of routes such as [{name: shop, upstream: shop}]");
     Overlaps overlaps;
+    PausesByHost pauses;
     std::map<std::string, std::size_t> lines; // line of each route's name
     for (const Value& item : items.value_or(std::vector<Value>{})) {
         Route route;
         read_route(item, route, overlaps, loading);
+        pauses.add(item, route, loading.config);
         const auto [first, added] = lines.try_emplace(route.name, item.mark().line);
         if (!added && !route.name.empty())
             item.wrong(

@@ -132,8 +132,8 @@ void read_client_certificate(const Section& section, Tls& tls) {
         tls.client_certificate = Wanted::optional;
 }
 
-// Returns a field of the list `certificates` for the map `tls`: there it is required only without
-// that list.
+// Adapts a key of the entries of `certificates` for use directly in `tls`: there it is required
+// only if `tls` has no `certificates`.
 constexpr Field of_the_only(Field field) {
     field.required = false;
     field.otherwise = "*required*, or certificates";

@@ -11,8 +11,8 @@ namespace stint::config {
 [[nodiscard]] std::string_view usual_duration_unit(std::string_view spelling);
 [[nodiscard]] std::string_view usual_size_unit(std::string_view spelling);
 
-// Returns "requests: 10 and per: 1s" for a rate such as "10r/s", "10/s" or "100 req/min"; "" for
-// any other text.
+// Converts a rate in shorthand to a limit's keys: "10r/s" or "10/s" to "requests: 10 and per: 1s",
+// "100 req/min" to "requests: 100 and per: 1m". Returns "" for any other text.
 [[nodiscard]] std::string rate_in_keys(std::string_view text);
 
 [[nodiscard]] std::string_view without_blanks(std::string_view text); // without spaces at its ends

@@ -1,4 +1,5 @@
-// The mutex of a shard, which is held for some ten instructions at a time.
+// The mutex of a shard, that is, of a part of a limit's counters (shards.hpp). It is mostly held only
+// for the checks and charges of one admission.
 #pragma once
 
 #include <mutex>
