@@ -79,8 +79,9 @@ void StoreLoop::connect() {
         std::string{shared::store_script()}, watcher);
     client_->subscribe(shared_.names.registry(), [this](std::string_view message) {
         turn([&](const Now& now) {
-            if (usable(now.steady) &&
-                !pauses_.take(message, shares_.session().terms().session, now.steady))
+            // A pause is true whichever server tells of it, and is not told again.
+            const bool taken = pauses_.take(message, shares_.session().terms().session, now.steady);
+            if (!taken && usable(now.steady))
                 shares_.recall(message, now);
         });
     });
