@@ -103,15 +103,19 @@ void RedisProcess::start() {
         "--enable-debug-command",
         "yes"};
     arguments.insert(arguments.end(), options_.begin(), options_.end());
-    process_ = ::fork();
-    if (process_ == 0)
-        become(arguments);
-    // Its Unix socket comes last.
-    for (int tries = 0; tries < 2000; ++tries) {
-        if (answers(unix_address()))
+    // Another process's connection may have one of the ports for a moment: then the server ends.
+    constexpr int pauses_after_an_end = 20;
+    for (int tries = 0, starts = 1; tries < 2000; ++tries) {
+        if (process_ < 0 && (process_ = ::fork()) == 0)
+            become(arguments);
+        if (answers(unix_address())) // its Unix socket comes last
             return;
-        if (::waitpid(process_, nullptr, WNOHANG) == process_)
-            break;
+        if (::waitpid(process_, nullptr, WNOHANG) == process_) {
+            process_ = -1;
+            if (++starts > 10)
+                break;
+            std::this_thread::sleep_for(pauses_after_an_end * std::chrono::milliseconds{5});
+        }
         std::this_thread::sleep_for(std::chrono::milliseconds{5});
     }
     throw std::runtime_error{"redis-server has not started"};
