@@ -1,5 +1,5 @@
-// The mutex of a shard, that is, of a part of a limit's counters (shards.hpp). It is mostly held only
-// for the checks and charges of one admission.
+// The mutex of a shard, that is, of a part of a limit's counters (shards.hpp). It is mostly held
+// only for the checks and charges of one admission.
 #pragma once
 
 #include <mutex>
