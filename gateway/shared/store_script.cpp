@@ -56,7 +56,8 @@ local highest = math.max(tonumber(field.highest or shift), shift)
 if seen < 0 and field.apart and math.abs(wall - own_wall - tonumber(field.apart)) < 5000 then
     highest = shift
 end
-local stepped = not first and shift < highest - safe_step
+-- Only beats and calls of a session are judged: any other call may be a gateway's first.
+local stepped = not first and (seen >= 0 or op == 'beat') and shift < highest - safe_step
 if stepped then highest = shift end
 if moves or stepped or seen < 0 then write.highest = string.format('%d', highest) end
 if op == 'beat' and seen >= 0 and not stepped then
