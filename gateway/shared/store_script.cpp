@@ -47,33 +47,34 @@ end
 
 -- Keys expire by TIME. A step forward may have ended counters that are in use, so it ends the epoch;
 -- several small ones do as well, as the least time that a counter is kept after a call is longer than
--- `safe_step`. A process that has just started cannot tell a step from a time in which nobody called:
--- that it was the latter, it knows by its own wall clock, if that is as far from TIME as the clock of
--- the gateway that has called last.
-local safe_step = 30000
+-- `safe_step`. Callers tell nine tenths of the time that has passed (`elapsed`), so that TIME may be
+-- ahead by the tenth without a step. A process that has just started cannot tell a step from a time
+-- in which nobody called: that it was the latter, it knows by its own wall clock, if that is as far
+-- from TIME as the clock of the gateway that has called last.
+local safe_step, same = 30000, 5000
 local own_wall = op == 'beat' and tonumber(ARGV[14]) or 0
-local highest = math.max(tonumber(field.highest or shift), shift)
-if seen < 0 and field.apart and math.abs(wall - own_wall - tonumber(field.apart)) < 5000 then
+local tenth = moves and seen >= 0 and elapsed / 9 or 0
+local highest = math.max(tonumber(field.highest or shift) - tenth, shift)
+if seen < 0 and field.apart and math.abs(wall - own_wall - tonumber(field.apart)) < same then
     highest = shift
 end
--- Only beats and calls of a session are judged: any other call may be a gateway's first.
-local stepped = not first and (seen >= 0 or op == 'beat') and shift < highest - safe_step
+local stepped = not first and shift < highest - safe_step
 if stepped then highest = shift end
 if moves or stepped or seen < 0 then write.highest = string.format('%d', highest) end
-if op == 'beat' and seen >= 0 and not stepped then
+if op == 'beat' and seen >= 0 and shift >= highest - same then
     write.apart = string.format('%d', wall - own_wall)
 end
 
 -- Sessions: gateway, last beat, joined (version of the member list), knows (that version), the
 -- epoch that it has told all its shares in, state (joining, active, dead), died, confirms (it was
--- within its time when it came into the epoch), wrote (changed here).
-local sessions, changed = {}, {}
+-- within its time when it came into the epoch), time to live.
+local sessions, changed, longest_ttl = {}, {}, ttl
 local function parse(id, packed)
-    local gateway, heard, joined, knows, told, state, died, confirms =
-        packed:match('^(%S+) (%d+) (%d+) (%d+) (%S+) (%a) (%d+) (%w)$')
+    local gateway, heard, joined, knows, told, state, died, confirms, its_ttl =
+        packed:match('^(%S+) (%d+) (%d+) (%d+) (%S+) (%a) (%d+) (%w) (%d+)$')
     return {id = id, gateway = gateway, heard = tonumber(heard), joined = tonumber(joined),
             knows = tonumber(knows), told = told, state = state, died = tonumber(died),
-            confirms = confirms}
+            confirms = confirms, ttl = tonumber(its_ttl)}
 end
 local function save(session)
     changed[session.id] = session
@@ -82,6 +83,7 @@ for name, packed in pairs(field) do
     if name:sub(1, 2) == 's:' then
         local session = parse(name:sub(3), packed)
         sessions[session.id] = session
+        longest_ttl = math.max(longest_ttl, session.state ~= 'd' and session.ttl or 0)
         if jump > 0 then
             session.heard, session.died = session.heard + jump, session.died + jump
             save(session)
@@ -135,7 +137,7 @@ local function add(id, gateway, state)
     members = members + 1
     write.members = string.format('%d', members)
     local session = {id = id, gateway = gateway, heard = now, joined = members, knows = 0, told = '-',
-                     state = state, died = 0, confirms = '0'}
+                     state = state, died = 0, confirms = '0', ttl = longest_ttl}
     sessions[id] = session
     save(session)
     return session
@@ -144,8 +146,8 @@ end
 -- A session that was silent for its time to live is dead, for good. What it held ages on.
 local function end_silent_sessions()
     for _, session in pairs(sessions) do
-        if session.state ~= 'd' and now - session.heard >= ttl then
-            session.state, session.died = 'd', session.heard + ttl
+        if session.state ~= 'd' and now - session.heard >= session.ttl then
+            session.state, session.died = 'd', session.heard + session.ttl
             save(session)
         elseif session.state == 'd' and now - session.died >= keep then
             sessions[session.id] = nil
@@ -195,14 +197,14 @@ local function finish()
     for id, s in pairs(changed) do
         if sessions[id] then
             flat[#flat + 1] = 's:' .. id
-            flat[#flat + 1] = string.format('%s %d %d %d %s %s %d %s', s.gateway, s.heard, s.joined,
-                                            s.knows, s.told, s.state, s.died, s.confirms)
+            flat[#flat + 1] = string.format('%s %d %d %d %s %s %d %s %d', s.gateway, s.heard, s.joined,
+                                            s.knows, s.told, s.state, s.died, s.confirms, s.ttl)
         end
     end
-    if #flat > 0 then
-        redis.call('HSET', registry, unpack(flat))
-        redis.call('PEXPIRE', registry, 2 * keep)
+    for i = 1, #flat, 1000 do -- there may be many sessions; unpack() has a bound
+        redis.call('HSET', registry, unpack(flat, i, math.min(i + 999, #flat)))
     end
+    if #flat > 0 then redis.call('PEXPIRE', registry, 2 * keep) end
 end
 
 if op == 'beat' then
@@ -227,7 +229,7 @@ if op == 'beat' then
     for id, of in ARGV[13]:gmatch('(%S+):(%S+)') do
         if not sessions[id] then add(id, of, 'a') end
     end
-    mine.heard = now
+    mine.heard, mine.ttl = now, ttl
     if known_epoch == epoch then
         mine.knows = math.max(mine.knows, knows)
         mine.told = told
@@ -339,7 +341,7 @@ local number, propose, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(A
 local window, life = tonumber(ARGV[14]), tonumber(ARGV[15])
 local counter = pairs_of(KEYS[2])
 local known_since = field.learned == epoch and base or since
-local quiet = now >= known_since + ttl + span
+local quiet = now >= known_since + longest_ttl + span
 -- A session that is heard, and whose shares are not, still uses them.
 if quiet and field.learned ~= epoch then
     for _, session in pairs(sessions) do
@@ -395,7 +397,7 @@ local rest, wanting = number, 0
 for _, party in ipairs(parties) do
     if party.want > 0 then wanting = wanting + 1 end
 end
-local left, spread = wanting, 0
+local left = wanting
 for _, party in ipairs(parties) do
     party.part = 0
     if party.want > 0 then

@@ -67,17 +67,20 @@ bool PauseTeller::owns(std::uint64_t call) noexcept {
     return call >= first_number;
 }
 
-void PauseTeller::begin_again() noexcept {
+void PauseTeller::read_again() noexcept {
     to_read_ = true;
     not_before_ = {};
-    pauses_.tell_again();
 }
 
 void PauseTeller::go_on(const shared::Session& session, SteadyTime now) {
     if (epoch_ != session.epoch()) {
         epoch_ = session.epoch();
-        begin_again();
+        read_again();
+        pauses_.tell_again();
     }
+    // A gateway's first call is a beat: only that tells the store what it needs to know of it.
+    if (session.state() == shared::SessionState::unknown)
+        return;
     if (calls_ || now < not_before_)
         return;
     std::vector<std::string> arguments;

@@ -22,10 +22,11 @@ class PauseTeller {
     PauseTeller(std::string key, SharedPauses& pauses, shared::Transport& transport)
         : key_{std::move(key)}, pauses_{pauses}, transport_{transport} {}
 
-    // The store is up, and messages may have been lost; or it may have forgotten what it knew. All
-    // pauses are read and told again.
-    void begin_again() noexcept;
-    // Sends what is due: one call at a time. Also begins again if the store's epoch has changed.
+    // Makes the next call read all pauses: the store is up, and messages may have been lost.
+    void read_again() noexcept;
+    // Sends what is due: one call at a time, and none before the session's first beat is answered.
+    // Reads all pauses, and tells them all, if the store's epoch has changed: it may have forgotten
+    // them.
     void go_on(const shared::Session& session, SteadyTime now);
 
     // Handles a published message if it tells of pauses: learns them, unless this gateway has sent

@@ -133,7 +133,7 @@ void StoreLoop::on_up(const redis::ServerFacts& facts) {
         unfit_ = std::move(why);
         connect_again_at_ = unfit_.empty() ? SteadyTime::max() : now.steady + between_checks;
         was_up_ = has_news_ = true;
-        pauses_.begin_again();
+        pauses_.read_again();
         told_down_.clear();
     });
 }
@@ -166,9 +166,9 @@ void StoreLoop::go_on(const Now& now) {
         begin_session(now);
     SteadyTime next = connect_again_at_;
     if (usable(now.steady)) {
+        next = std::min(next, shares_.tick(now));
         pauses_.go_on(shares_.session(), now.steady);
         note_learnt(now.steady);
-        next = std::min(next, shares_.tick(now));
         if (const auto since = shares_.session().unanswered_since(); since && stood_.answers)
             next = std::min(next, *since + shared_.settings.timeout);
         if (const SteadyTime end = shares_.session().ends_at(); now.steady < end)

@@ -294,6 +294,38 @@ inline constexpr Scenario all[] = {
          of.at(ms(3745), [&] { of.step_store_clock(1h); }); // once it has left
          of.busy(0, ms(3746), ms(4400));
      }},
+    {"for an hour there is no gateway, and then one starts", 300ms,
+     "a time without gateways passes for a step",
+     [](Simulation& of) {
+         of.at(0, [&] { of.start(0); });
+         of.busy(0, ms(2000), ms(2300));
+         of.at(ms(2300), [&] { of.leave(0); });
+         of.at(ms(2500), [&] { of.pass_time(1h); });
+         of.at(ms(2600), [&] { of.start(1); });
+         of.busy(1, ms(2700), ms(3600));
+     },
+     Scenario::Breaks::demand},
+    {"all gateways are cut off for ten minutes from a store that goes on", 300ms,
+     "a long time without calls passes for a step",
+     [](Simulation& of) {
+         of.at(0, [&] { of.start(0); });
+         of.busy(0, ms(2000), ms(2300));
+         of.at(ms(2400), [&] { of.cut_off(0, ms(2600)); });
+         of.at(ms(2500), [&] { of.pass_time(10min); });
+         of.busy(0, ms(2700), ms(3900));
+     },
+     Scenario::Breaks::demand},
+    {"gateways have different times to live, and the one with the longer one is cut off", 300ms,
+     "a session ends by another one's time to live",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0, 3s);
+             of.start(1);
+         });
+         of.busy(0, ms(3700), ms(5900));
+         of.at(ms(4000), [&] { of.cut_off(0, ms(9000)); });
+         of.busy(1, ms(5600), ms(5900));
+     }},
     {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
      [](Simulation& of) {
          of.at(0, [&] {

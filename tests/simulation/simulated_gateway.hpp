@@ -85,8 +85,8 @@ struct Simulation::Gateway final : Transport, ShareListener {
     [[nodiscard]] Now now() const {
         const auto steady = static_cast<std::int64_t>(static_cast<double>(of.now_) * rate);
         return {
-            SteadyTime{std::chrono::hours{1} + Duration{steady}},
-            WallTime{Duration{wall_base + of.now_ + wall_offset}}};
+            SteadyTime{std::chrono::hours{1} + Duration{steady + of.passed_}},
+            WallTime{Duration{wall_base + of.now_ + of.passed_ + wall_offset}}};
     }
 
     Simulation& of;
@@ -95,6 +95,7 @@ struct Simulation::Gateway final : Transport, ShareListener {
     std::uint64_t number = of.terms_.number; // in its file
     std::uint64_t life = 0;                  // 0: does not run
     double rate = 1;
+    Duration time_to_live{};
     std::int64_t wall_offset = 0;
     std::vector<limits::LimitPtr> limits; // one for each key
     std::unique_ptr<ShareClient> client;

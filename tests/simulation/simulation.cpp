@@ -87,8 +87,9 @@ std::vector<limits::LimitPtr> Simulation::make_limits() const {
     return made;
 }
 
-void Simulation::start(int index) {
+void Simulation::start(int index, Duration time_to_live) {
     Gateway& gateway = *gateways_[static_cast<std::size_t>(index)];
+    gateway.time_to_live = time_to_live;
     gateway.life = ++lives_;
     gateway.leaving = false;
     gateway.limits = make_limits();
@@ -98,7 +99,7 @@ void Simulation::start(int index) {
         SessionTerms{
             .gateway = "gw" + std::to_string(gateway.name),
             .session = "g" + std::to_string(index) + "." + std::to_string(gateway.life),
-            .time_to_live = terms_.time_to_live,
+            .time_to_live = gateway.time_to_live,
             .timeout = 300ms},
         gateway, gateway);
     note("g" + std::to_string(index) + " starts");
@@ -176,7 +177,7 @@ void Simulation::tick(Gateway& gateway) {
             SessionTerms{
                 .gateway = "gw" + std::to_string(gateway.name),
                 .session = "g" + std::to_string(gateway.index) + "." + std::to_string(++lives_),
-                .time_to_live = terms_.time_to_live,
+                .time_to_live = gateway.time_to_live,
                 .timeout = 300ms},
             gateway.now());
         return tick(gateway);

@@ -74,7 +74,8 @@ class Simulation {
     // For schedules that are written down: what happens when. Call before run(); with no faults of
     // its own the schedule has no more than these.
     void at(Instant when, std::function<void()> happen);
-    void start(int index);
+    void start(int index) { start(index, terms_.time_to_live); }
+    void start(int index, Duration time_to_live);
     void kill(int index);
     void leave(int index); // gives up its shares, ends its session, and then stops
     void cut_off(int index, Instant until);
@@ -99,6 +100,11 @@ class Simulation {
     void fail_over();
     void flush();
     void step_store_clock(Duration by) { store_offset_ += by.count(); }
+    // All clocks go on by so much, while nothing happens.
+    void pass_time(Duration time) {
+        store_offset_ += time.count();
+        passed_ += time.count();
+    }
 
   private:
     struct Gateway;
@@ -148,6 +154,7 @@ class Simulation {
     std::vector<std::unique_ptr<Gateway>> gateways_;
     std::uint64_t lives_ = 0;
     std::int64_t store_offset_ = 0; // ns
+    std::int64_t passed_ = 0;       // ns, by pass_time()
     double store_rate_ = 1;
     Instant store_down_until_ = 0;
     StoreData replica_;
