@@ -73,9 +73,7 @@ void ShareClient::forget(ShareCounter& counter, const Now& now) {
     note_left(counter);
     if (counter.call != 0 || counter.unasked || counter.awaits_recall())
         listener_.failed(counter.name);
-    for (auto& [call, sent] : sent_)
-        if (sent.counter == &counter)
-            sent.counter = nullptr;
+    std::erase_if(sent_, [&](const auto& each) { return each.second.counter == &counter; });
     counters_.erase(std::string{counter.name});
 }
 
@@ -170,7 +168,9 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
     arguments.push_back(std::to_string(in_ms(session_.terms().timeout)));
     counter.wants_all = !leaving_ && counter.in_demand(now.steady);
     counter.refresh = now.steady + life / 3;
-    schedule(counter, counter.refresh);
+    schedule(
+        counter,
+        counter.awaits_recall() ? std::min(counter.refresh, counter.answer_by) : counter.refresh);
     counter.call = send(
         counter.name, std::move(arguments),
         {.counter = &counter, .at = now.steady, .hold = hold, .number = number});

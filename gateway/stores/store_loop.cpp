@@ -47,11 +47,7 @@ shared::SessionTerms StoreLoop::new_terms() {
 
 void StoreLoop::run() noexcept {
     const auto work = net::asio::make_work_guard(context_);
-    turn([this](const Now&) {
-        redis::SentinelWatch::Watcher& watcher = *this;
-        sentinels_ = watch_sentinels(executor(), shared_.settings, watcher);
-        connect();
-    });
+    turn([this](const Now& now) { connect(now.steady); });
     for (;;) {
         try {
             context_.run();
@@ -71,7 +67,13 @@ void StoreLoop::run() noexcept {
     sentinels_.reset();
 }
 
-void StoreLoop::connect() {
+void StoreLoop::connect(SteadyTime at) {
+    connect_again_at_ = at + between_checks; // if there is no memory for it
+    client_.reset();
+    if (!sentinels_) {
+        redis::SentinelWatch::Watcher& watcher = *this;
+        sentinels_ = watch_sentinels(executor(), shared_.settings, watcher);
+    }
     redis::StoreClient::Watcher& watcher = *this;
     client_ = std::make_unique<redis::StoreClient>(
         executor(), server_link(shared_.settings),
@@ -79,12 +81,13 @@ void StoreLoop::connect() {
         std::string{shared::store_script()}, watcher);
     client_->subscribe(shared_.names.registry(), [this](std::string_view message) {
         turn([&](const Now& now) {
-            // A pause is true whichever server tells of it, and is not told again.
+            // Pauses are learnt also from a server that is not used now: it sends them only once.
             const bool taken = pauses_.take(message, shares_.session().terms().session, now.steady);
             if (!taken && usable(now.steady))
                 shares_.recall(message, now);
         });
     });
+    connect_again_at_ = SteadyTime::max();
 }
 
 void StoreLoop::on_sentinels() {
@@ -93,6 +96,8 @@ void StoreLoop::on_sentinels() {
 
 // Gives the server up as soon as a majority names another one.
 void StoreLoop::follow_sentinels(SteadyTime now) {
+    if (!client_)
+        return; // there was no memory for it; the next word comes soon
     const auto primary = sentinels_->primary(now);
     if (primary && !sentinels_->confirms(now))
         client_->change_address("the Sentinels name another primary: " + primary->text());
@@ -112,14 +117,7 @@ void StoreLoop::follow_sentinels(SteadyTime now) {
 }
 
 bool StoreLoop::usable(SteadyTime now) const {
-    return client_->up() && unfit_.empty() && (!sentinels_ || sentinels_->confirms(now));
-}
-
-// A server that was unfit tells its facts to a new connection only.
-void StoreLoop::connect_again() {
-    connect_again_at_ = SteadyTime::max();
-    client_.reset();
-    connect();
+    return client_ && client_->up() && unfit_.empty() && (!sentinels_ || sentinels_->confirms(now));
 }
 
 void StoreLoop::on_up(const redis::ServerFacts& facts) {
@@ -207,7 +205,7 @@ void StoreLoop::arm(SteadyTime when) {
         armed_for_ = SteadyTime::max();
         turn([this](const Now& now) {
             if (now.steady >= connect_again_at_ && !leave_by_)
-                connect_again();
+                connect(now.steady); // a server that was unfit tells its facts to a new one only
         });
     });
     armed_for_ = when;
@@ -275,7 +273,7 @@ void StoreLoop::note_session_state() {
 
 void StoreLoop::publish(const Now& now) {
     published_at_ = now.steady;
-    const redis::StoreState client = client_->state();
+    const redis::StoreState client = client_ ? client_->state() : redis::StoreState{};
     const shared::Session& session = shares_.session();
     const bool call_is_later = last_failure_at_ > client.last_error_at;
     shared_.state.set(

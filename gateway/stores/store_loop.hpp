@@ -72,8 +72,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     void on_up(const redis::ServerFacts& facts) override;
     void on_down(const redis::Failure& why) override;
     void on_sentinels() override;
-    void connect();
-    void connect_again();
+    void connect(SteadyTime at);
     void follow_sentinels(SteadyTime now);
     [[nodiscard]] bool usable(SteadyTime now) const;
 

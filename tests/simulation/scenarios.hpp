@@ -32,6 +32,13 @@ constexpr Instant ms(std::int64_t count) {
     return count * 1'000'000;
 }
 
+inline void start_both(Simulation& of) {
+    of.at(0, [&] {
+        of.start(0);
+        of.start(1);
+    });
+}
+
 // The time to live is 1 s, N is 10, and a gateway is quiet 1 s and 1.1 of `per` and 250 ms after
 // the store's first call.
 inline constexpr Scenario all[] = {
@@ -55,10 +62,7 @@ inline constexpr Scenario all[] = {
     {"the store forgets a share, and its holder dies before it can tell", 900ms,
      "an epoch is learned without one that died untold",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.at(ms(2500), [&] { of.remember(); });
          of.busy(1, ms(2510), ms(3800));
          of.at(ms(3000), [&] {
@@ -84,10 +88,7 @@ inline constexpr Scenario all[] = {
      }},
     {"a call arrives a second time, after newer ones", 300ms, "an old call is carried out",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(0, ms(2000), ms(2200));
          of.busy(1, ms(2000), ms(2200));
          of.at(ms(2790), [&] { of.repeat_next_call(0, 250ms); });
@@ -98,10 +99,7 @@ inline constexpr Scenario all[] = {
     {"the store forgets everything, begins in doubt, and fails over", 300ms,
      "an epoch after one in doubt is trusted",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(1, ms(1900), ms(3000));
          of.at(ms(2400), [&] {
              of.kill(0);
@@ -118,10 +116,7 @@ inline constexpr Scenario all[] = {
     {"a gateway is cut off and uses its share to the end", 900ms,
      "a dead session's use does not age",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(0, ms(2500), ms(3700));
          of.at(ms(3000), [&] { of.cut_off(0, ms(9000)); });
          of.busy(1, ms(3900), ms(4600));
@@ -129,10 +124,7 @@ inline constexpr Scenario all[] = {
     {"the store forgets everything, a gateway is cut off, and one starts that knows nothing", 900ms,
      "an epoch is quiet before former use has aged",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(1, ms(2500), ms(3700));
          of.at(ms(3000), [&] {
              of.kill(0);
@@ -145,10 +137,7 @@ inline constexpr Scenario all[] = {
     {"the same, and the one that is cut off still has a session", 300ms,
      "an epoch is quiet before the former sessions have ended",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(1, ms(2500), ms(3700));
          of.at(ms(3000), [&] {
              of.kill(0);
@@ -161,10 +150,7 @@ inline constexpr Scenario all[] = {
     {"a gateway is heard, but its shares are not, and the store forgets one", 300ms,
      "a session that is heard has told its shares",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.at(ms(2430), [&] { of.remember(); });
          of.at(ms(2500), [&] { of.lose_syncs(1, ms(9000)); });
          of.busy(1, ms(2440), ms(5000));
@@ -174,10 +160,7 @@ inline constexpr Scenario all[] = {
     {"a gateway leaves, and the store forgets what it has used", 900ms,
      "what a session held that has ended is forgotten with the store",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(1, ms(2500), ms(3600));
          of.at(ms(3600), [&] { of.leave(1); });
          of.at(ms(3800), [&] { of.flush(); });
@@ -186,10 +169,7 @@ inline constexpr Scenario all[] = {
     {"the same, and the store's clock is ahead of the former one's", 900ms,
      "the age of what is known is told by a clock that began anew",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.at(ms(2200), [&] { of.step_store_clock(5s); });
          of.busy(1, ms(2500), ms(3600));
          of.at(ms(3600), [&] { of.leave(1); });
@@ -212,10 +192,7 @@ inline constexpr Scenario all[] = {
      }},
     {"another primary serves, and does not know a share", 300ms, "another primary is not noticed",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.at(ms(2000), [&] { of.remember(); });
          of.busy(0, ms(2010), ms(2600));
          of.at(ms(2200), [&] { of.fail_over(); });
@@ -223,10 +200,7 @@ inline constexpr Scenario all[] = {
      }},
     {"a gateway goes on after its share was passed on", 300ms, shares_outlive_sessions,
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(0, ms(2000), ms(2400));
          of.at(ms(2400), [&] { of.cut_off(0, ms(9000)); });
          of.busy(1, ms(3000), ms(4600));
@@ -235,10 +209,7 @@ inline constexpr Scenario all[] = {
     {"a gateway reloads with a lower number, and another one does not", 300ms,
      "each gateway's own number holds",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(0, ms(2000), ms(5500));
          of.busy(1, ms(2000), ms(5500));
          of.at(ms(2500), [&] { of.reload(1, 5); });
@@ -262,10 +233,7 @@ inline constexpr Scenario all[] = {
     {"the store's clock steps forward, a gateway is cut off, and another one calls often", 300ms,
      "a step forward is believed",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(0, ms(2800), ms(3700));
          of.at(ms(3000), [&] { of.cut_off(0, ms(9000)); });
          of.at(ms(3010), [&] { of.step_store_clock(5s); });
@@ -274,10 +242,7 @@ inline constexpr Scenario all[] = {
     {"the store's clock steps over the time that counters are kept", 300ms,
      "a step of the store's clock is not noticed",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(0, ms(2800), ms(3700));
          of.at(ms(3000), [&] { of.step_store_clock(1h); });
          of.busy(1, ms(3001), ms(3700));
@@ -285,10 +250,7 @@ inline constexpr Scenario all[] = {
     {"a gateway leaves, and the store's clock steps over the time that counters are kept", 900ms,
      "what a session held that has ended is forgotten with a step",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(1, ms(2500), ms(3640));
          of.at(ms(3640), [&] { of.leave(1); });
          of.at(ms(3745), [&] { of.step_store_clock(1h); }); // once it has left
@@ -328,10 +290,7 @@ inline constexpr Scenario all[] = {
      }},
     {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(0, ms(2000), ms(2100));
          of.at(ms(2100), [&] { of.repeat_next_return(0, 250ms); });
          of.busy(1, ms(2300), ms(2330));
@@ -342,10 +301,7 @@ inline constexpr Scenario all[] = {
     {"a call arrives when its gateway has long given everything up", 300ms,
      "a call is carried out however late",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.at(ms(2150), [&] { of.repeat_next_call(0, 1s); });
          of.busy(0, ms(2000), ms(2100));
          of.busy(1, ms(2300), ms(2330));
@@ -357,10 +313,7 @@ inline constexpr Scenario all[] = {
     {"demand moves to a gateway whose calls are lost for a while", 300ms,
      "what is given up stays counted",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(0, ms(2000), ms(2500));
          of.busy(1, ms(2500), ms(5500));
          of.at(ms(2500), [&] { of.lose_syncs(1, ms(2600)); });
@@ -369,20 +322,14 @@ inline constexpr Scenario all[] = {
     {"a gateway holds all, and another one gets the clients", 300ms,
      "nobody hears what others want",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(0, ms(2000), ms(2020));
          of.busy(1, ms(2700), ms(5500));
      },
      Scenario::Breaks::demand},
     {"a key has clients at one gateway only", 300ms, "a gateway that is alone gets a part",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-         });
+         start_both(of);
          of.busy(0, ms(2000), ms(5500));
      },
      Scenario::Breaks::demand},

@@ -1,4 +1,5 @@
-// Several primaries at a time, and Sentinels that tell of them.
+// Schedules in which several servers act as primaries at the same time, with the Sentinels that
+// gateways ask which one to use.
 #include "simulated_gateway.hpp"
 
 #include <algorithm>

@@ -217,6 +217,8 @@ void Cooldown::share_by(PauseExchangePtr exchange, const Hash128& name) noexcept
     const std::lock_guard lock{mutex_};
     exchange_.swap(exchange);
     name_ = name;
+    if (exchange_ && phase_ == Phase::paused && !elsewhere_)
+        exchange_->tell(name_, {status_, until_});
 }
 
 void Cooldown::learn(const SharedPause& told, SteadyTime now) {

@@ -164,8 +164,8 @@ class Cooldown {
     // rest of the pause; zero if there is none.
     Duration told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules);
 
-    // Tells each pause that begins after this call to the exchange, under this name. nullptr: ends
-    // that.
+    // Tells each pause of this gateway to the exchange from now on, also the one under way, under
+    // this name. nullptr: ends that.
     void share_by(PauseExchangePtr exchange, const Hash128& name) noexcept;
     // Begins or prolongs a pause that another gateway was asked for. It is not told again.
     void learn(const SharedPause& pause, SteadyTime now);

@@ -37,14 +37,14 @@ CooldownPtr CooldownSet::of(const Hash128& key, std::string_view text, SteadyTim
     const Scope made{
         std::make_shared<Cooldown>(std::string{text.substr(0, longest_text)}), digest_of(text)};
     if (exchange_)
-        join(made, now);
+        join(made, exchange_, now);
     known_.emplace(key, made);
     return made.cooldown;
 }
 
-void CooldownSet::join(const Scope& scope, SteadyTime now) const {
-    scope.cooldown->share_by(
-        exchange_, exchange_->join(identity_, scope.digest, scope.cooldown, now));
+void CooldownSet::join(const Scope& scope, const PauseExchangePtr& exchange, SteadyTime now) const {
+    const Hash128 name = exchange->join(identity_, scope.digest, scope.cooldown, now);
+    scope.cooldown->share_by(exchange, name);
 }
 
 bool CooldownSet::is_shared() const {
@@ -56,12 +56,12 @@ void CooldownSet::share_by(const PauseExchangePtr& exchange, SteadyTime now) {
     const std::lock_guard lock{mutex_};
     if (exchange == exchange_)
         return;
-    exchange_ = exchange;
     for (const auto& [key, scope] : known_)
-        if (exchange_)
-            join(scope, now);
+        if (exchange)
+            join(scope, exchange, now);
         else
             scope.cooldown->share_by(nullptr, {});
+    exchange_ = exchange; // last: without memory for one of them all are tried again
 }
 
 CooldownPtr CooldownSet::find(const Hash128& key) const {

@@ -71,7 +71,7 @@ class CooldownSet {
     };
 
     void forget_idle(SteadyTime now);
-    void join(const Scope& scope, SteadyTime now) const;
+    void join(const Scope& scope, const PauseExchangePtr& exchange, SteadyTime now) const;
 
     const CooldownIdentity identity_;
     mutable std::mutex mutex_;

@@ -48,6 +48,16 @@ TEST_CASE("a want is told after the longest wait that nothing has come") {
     CHECK(gateway.want() == Wanted::told);
 }
 
+TEST_CASE("the longest wait also ends while a call is on its way") {
+    Asking gateway;
+    gateway.message();
+    CHECK(gateway.syncs() == 2);
+    gateway.run(10ms);
+    CHECK(gateway.log == "answered c; ");
+    gateway.answer(gateway.sync_reply(5, 5));
+    CHECK(gateway.client.share("c") == 5);
+}
+
 TEST_CASE("the call's own time counts as part of the wait") {
     Gateway gateway;
     gateway.join();

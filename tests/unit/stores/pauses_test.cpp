@@ -159,6 +159,28 @@ TEST_CASE("pauses are read and told when the store is up, and told as they begin
     CHECK(gateway.pauses.tell(name_of(1), {429, second(29)}, second(3)) == false); // shorter
 }
 
+TEST_CASE("a pause that is under way when gateways begin to share it is told") {
+    struct Exchange final : limits::PauseExchange {
+        Hash128
+        join(const limits::CooldownIdentity&, const Hash128&, const CooldownPtr&, SteadyTime)
+            override {
+            return name_of(1);
+        }
+        void tell(const Hash128& name, const limits::SharedPause& pause) noexcept override {
+            told.push_back({name, pause.end - second(0), pause.status});
+        }
+        std::vector<PauseTold> told;
+    };
+    const auto exchange = std::make_shared<Exchange>();
+    const auto cooldown = std::make_shared<Cooldown>("shop");
+    cooldown->share_by(exchange, name_of(1));
+    CHECK(exchange->told.empty());
+    cooldown->share_by(nullptr, {});
+    (void)cooldown->told({503, 8s}, second(0), pause_rules);
+    cooldown->share_by(exchange, name_of(1));
+    CHECK(exchange->told == std::vector{PauseTold{name_of(1), 8s, 503}});
+}
+
 TEST_CASE("a gateway's first call is a beat: no pause is read or told before it is answered") {
     Teller gateway{false};
     CHECK(gateway.pauses.tell(name_of(1), {429, second(10)}, second(0)));
