@@ -44,13 +44,16 @@ class Examples(ClientTest):
         self.assertRegex(ran.stderr, "^fleet-[0-9]+: 404; .* \\(see --help\\)\n$")
 
     def test_stages(self):
-        there = self.locks()
-        ran = self.run_example("stages.py", "--url", there.url, "--seconds", "1")
-        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
-        seen = {stage: (int(pages), int(most)) for stage, pages, most in re.findall(
-            r"^(\w+): (\d+) pages, at most (\d+) at a time", ran.stdout, re.MULTILINE)}
-        self.assertEqual(seen["list"][1], 1)
-        self.assertIn(seen["product"][1], (2, 3))  # a busy machine may not reach 3 in a second
+        for seconds in ("1", "3", "9"):  # a busy machine may not reach the cap in the first
+            there = self.locks()
+            ran = self.run_example("stages.py", "--url", there.url, "--seconds", seconds)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+            seen = {stage: (int(pages), int(most)) for stage, pages, most in re.findall(
+                r"^(\w+): (\d+) pages, at most (\d+) at a time", ran.stdout, re.MULTILINE)}
+            self.assertLessEqual(seen["product"][1], 3)
+            if seen["product"][1] == 3:
+                break
+        self.assertEqual((seen["list"][1], seen["product"][1]), (1, 3))
         self.assertTrue(all(pages > 0 for pages, _ in seen.values()), ran.stdout)
         self.assertNotIn("comments", "".join(there.requests()))  # without bound is without a call
         self.assertLessEqual(there.accepted, 9)
