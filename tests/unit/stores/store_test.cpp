@@ -99,6 +99,23 @@ TEST_CASE("a share that is not used goes to the gateway that asks for it") {
     CHECK(first.client.share() + second.client.share() <= 100);
 }
 
+TEST_CASE("a time without gateways is no step of the server's clock") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    std::string epoch;
+    {
+        Gateway first{settings(server, "a")};
+        first.await_admission();
+        epoch = first.store.state().epoch;
+    }
+    for (const char* const field : {"shift", "highest"}) // TIME is a minute later
+        (void)ask(server, std::string{"HINCRBY test:{0}:r "} + field + " 60000");
+    Gateway second{settings(server, "b")};
+    second.await_admission();
+    CHECK(second.store.state().epoch == epoch);
+}
+
 TEST_CASE("a wrong password") {
     if (no_server())
         return;
