@@ -83,7 +83,10 @@ Json store_json(const stores::Store& store, SteadyTime now) {
     json["session"] = session_json(state, now);
     json["limits"] = store.limits();
     json["counters"] = state.counters;
-    json["pauses"] = {{"under_way", store.pauses()}, {"learnt", counters.learnt_pauses.load()}};
+    json["pauses"] = {
+        {"under_way", store.pauses()},
+        {"learnt", counters.learnt_pauses.load()},
+        {"unshared", store.unshared_pauses()}};
     json["wants"] = {
         {"total", counters.wants.load()},
         {"told", counters.told.load()},

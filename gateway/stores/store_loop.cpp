@@ -249,6 +249,13 @@ void StoreLoop::report(const Now& now) {
 void StoreLoop::note_learnt(SteadyTime now) {
     const std::uint64_t before =
         shared_.counters.learnt_pauses.exchange(pauses_.learnt(), std::memory_order_relaxed);
+    const std::uint64_t unshared = shared_.pauses.unshared();
+    if (unshared != told_unshared_ && unshared_lines_.pass(now)) {
+        spdlog::warn(
+            "store {}: other gateways were not told of {} pauses since the start: {} are under way",
+            shared_.settings.name, unshared, SharedPauses::most);
+        told_unshared_ = unshared;
+    }
     if (pauses_.learnt() == before || !learnt_lines_.pass(now))
         return;
     spdlog::info(

@@ -116,6 +116,8 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     shared::SessionState told_state_ = shared::SessionState::unknown;
     OnceASecond refusals_; // log lines about calls that the server refuses
     OnceASecond learnt_lines_;
+    OnceASecond unshared_lines_;
+    std::uint64_t told_unshared_ = 0; // pauses that were not shared, as the log says
     std::string last_failure_;
     SteadyTime last_failure_at_{};
     ServedLimits::Standing stood_;

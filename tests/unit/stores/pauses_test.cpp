@@ -254,7 +254,9 @@ TEST_CASE("pauses beyond the most are those of one gateway") {
     SharedPauses pauses;
     for (std::uint64_t i = 0; i < SharedPauses::most; ++i)
         (void)pauses.tell(name_of(i), {429, second(10)}, second(0));
+    CHECK(pauses.unshared() == 0);
     CHECK_FALSE(pauses.tell(name_of(SharedPauses::most), {429, second(10)}, second(0)));
+    CHECK(pauses.unshared() == 1);
     CHECK(
         pauses.learn(std::vector{PauseTold{name_of(SharedPauses::most), 5s, 429}}, second(1)) == 0);
     CHECK(pauses.under_way(second(1)) == SharedPauses::most);
