@@ -33,12 +33,15 @@ constexpr auto tick_length = 50ms;
 // spin.
 constexpr auto pause_after_error = 100ms;
 
-Result<net::ListeningSockets> open(const config::Address& address) {
+Result<net::ListeningSockets>
+open(const config::Address& address, net::InheritedSockets& inherited) {
     const auto endpoint = address.kind == config::Address::Kind::unix_socket
                               ? net::unix_endpoint(address.host)
                               : net::ip_endpoint(address.host, address.port);
     if (!endpoint)
         return {boost::system::in_place_error, endpoint.error()};
+    if (auto taken = inherited.take(*endpoint, 1))
+        return std::move(*taken);
     return net::open_listeners(*endpoint, 1, {address.mode, address.group_id});
 }
 
@@ -213,7 +216,7 @@ Result<void, std::string> Server::start(const config::Admin& admin) {
             return read.error();
         *token = std::move(*read);
     }
-    Result<net::ListeningSockets> opened = open(admin.address);
+    Result<net::ListeningSockets> opened = open(admin.address, gateway_.inherited_sockets());
     if (!opened)
         return "cannot listen on " + admin.address.text + ": " + opened.error().message();
     policy.reach = reach_of(opened->address);

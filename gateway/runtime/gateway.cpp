@@ -51,8 +51,9 @@ std::vector<std::string> texts_of(const config::ConfigErrors& mistakes) {
 } // namespace
 
 Gateway::Gateway(config::Config config, std::filesystem::path file, config::Environment environment)
-    : signals_{control_}, access_log_{target_of(config.access_log)},
-      openings_{registry_, net::read_clocks().wall}, pool_{control_, registry_, openings_},
+    : manager_{environment}, signals_{control_},
+      access_log_{target_of(config.access_log)}, openings_{registry_, net::read_clocks().wall},
+      pool_{control_, registry_, openings_}, watchdog_{control_, pool_, manager_},
       store_{
           std::move(config), std::move(file), registry_, control_.get_executor(),
           std::move(environment)},
@@ -87,7 +88,7 @@ Result<void, std::string> Gateway::start() {
     auto loaded = store_.read_certificates();
     if (!loaded)
         return loaded.error().front().text();
-    auto opened = listeners_.open_new(config(), pool_.size());
+    auto opened = listeners_.open_new(config(), pool_.size(), manager_.sockets());
     if (!opened)
         return opened.error();
     use(**loaded);
@@ -150,6 +151,8 @@ void Gateway::await_former_holders() {
 
 ReloadReport Gateway::reload() {
     ReloadReport report;
+    if (!stopping_)
+        manager_.reloading(net::read_steady_clock());
     if (stopping_) {
         report.errors.push_back("the gateway is stopping");
     } else if (auto loaded = store_.read_file(); !loaded) {
@@ -160,7 +163,9 @@ ReloadReport Gateway::reload() {
         report.errors.push_back(
             pair + "; `enforce` of one was switched at run time, DELETE /limits/NAME/enforce ends "
                    "that");
-    } else if (auto opened = listeners_.open_new((*loaded)->config, pool_.size()); !opened) {
+    } else if (auto opened =
+                   listeners_.open_new((*loaded)->config, pool_.size(), manager_.sockets());
+               !opened) {
         report.errors.push_back(opened.error());
     } else {
         report.notes = swap_in(std::move(*loaded), std::move(*opened));
@@ -175,6 +180,10 @@ ReloadReport Gateway::reload() {
         spdlog::error("{}", error);
     for (const std::string& note : report.notes)
         spdlog::info("{}", note);
+    if (!stopping_)
+        manager_.ready(
+            "configuration " + std::to_string(store_.generation()) + " is in force" +
+            (report.applied ? "" : ": the last reload has failed"));
     return report;
 }
 
@@ -304,6 +313,12 @@ Compiled Gateway::first_compiled(const LoadedConfig& loaded) {
 }
 
 void Gateway::run() {
+    for (const std::string& address : manager_.sockets().close_rest())
+        spdlog::warn(
+            "the service manager has opened {}, where no listener is configured: it is closed",
+            address);
+    watchdog_.start();
+    manager_.ready("configuration " + std::to_string(store_.generation()) + " is in force");
     await_signal();
     control_.restart();
     control_.run();
@@ -342,6 +357,8 @@ void Gateway::on_signal(int number) {
 
 void Gateway::begin_stop() {
     const bool again = std::exchange(stopping_, true);
+    manager_.stopping();
+    watchdog_.drain();
     health_.stop();
     certificates_.stop();
     spdlog::info(again ? "stopping at once" : "stopping: finishing the requests in flight");
@@ -351,6 +368,7 @@ void Gateway::begin_stop() {
 
 // Ends the control loop after the drain. Until then operators' changes still expire.
 void Gateway::end_control() {
+    watchdog_.stop();
     changes_.stop();
     resolver_.stop();
     ErrorCode ignored;

@@ -15,6 +15,8 @@
 #include "runtime/operator_changes.hpp"
 #include "runtime/queue_timer_thread.hpp"
 #include "runtime/saved_changes.hpp"
+#include "runtime/service_manager.hpp"
+#include "runtime/watchdog.hpp"
 #include "runtime/worker_pool.hpp"
 #include "upstream/resolver.hpp"
 
@@ -73,6 +75,8 @@ class Gateway {
     [[nodiscard]] const upstream::AddressBook& addresses() const noexcept { return *addresses_; }
     [[nodiscard]] std::size_t workers() const noexcept { return pool_.size(); }
     [[nodiscard]] WorkerPool& pool() noexcept { return pool_; }
+    // The sockets that the service manager has opened, until run().
+    [[nodiscard]] net::InheritedSockets& inherited_sockets() noexcept { return manager_.sockets(); }
     [[nodiscard]] WallTime started_at() const noexcept { return started_at_; }
     [[nodiscard]] bool ready() const noexcept { return started_ && !stopping_; }
     [[nodiscard]] Now now() const noexcept;
@@ -110,6 +114,7 @@ class Gateway {
     void begin_stop();
     void end_control();
 
+    ServiceManager manager_;
     net::asio::io_context control_;
     net::asio::signal_set signals_;
     limits::Registry registry_;
@@ -117,6 +122,7 @@ class Gateway {
     observe::AccessLog access_log_;
     QueueTimerThread openings_;
     WorkerPool pool_;
+    Watchdog watchdog_;
     ConfigStore store_;
     upstream::Resolver resolver_;
     std::shared_ptr<const upstream::AddressBook> addresses_;

@@ -27,8 +27,8 @@ ListenerSet::~ListenerSet() {
         net::remove_socket_file(bound.address, bound.own);
 }
 
-Result<ListenerSet::Opened, std::string>
-ListenerSet::open_new(const config::Config& config, std::size_t workers) const {
+Result<ListenerSet::Opened, std::string> ListenerSet::open_new(
+    const config::Config& config, std::size_t workers, net::InheritedSockets& inherited) const {
     Opened opened;
     const auto give_up = [&](const config::Address& address, const ErrorCode& error) {
         for (const auto& [name, sockets] : opened)
@@ -43,8 +43,9 @@ ListenerSet::open_new(const config::Config& config, std::size_t workers) const {
                                                    : net::ip_endpoint(address.host, address.port);
         if (!endpoint)
             return give_up(address, endpoint.error());
+        auto taken = inherited.take(*endpoint, workers);
         Result<net::ListeningSockets> sockets =
-            net::open_listeners(*endpoint, workers, file_of(address));
+            taken ? std::move(*taken) : net::open_listeners(*endpoint, workers, file_of(address));
         if (!sockets)
             return give_up(address, sockets.error());
         opened.emplace(address.text, std::move(*sockets));

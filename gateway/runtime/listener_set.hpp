@@ -5,6 +5,7 @@
 #include "config/schema/schema.hpp"
 #include "net/acceptor.hpp"
 #include "net/address.hpp"
+#include "net/inherited_sockets.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,10 +27,11 @@ class ListenerSet {
     ListenerSet(const ListenerSet&) = delete;
     ListenerSet& operator=(const ListenerSet&) = delete;
 
-    // Opens a socket for each worker on every address that is not open yet. If one fails, closes
-    // all of them and returns one human-readable line.
-    [[nodiscard]] Result<Opened, std::string>
-    open_new(const config::Config& config, std::size_t workers) const;
+    // Opens a socket for each worker on every address that is not open yet, or takes it from those
+    // that the process was started with. If one fails, closes all of them and returns one
+    // human-readable line.
+    [[nodiscard]] Result<Opened, std::string> open_new(
+        const config::Config& config, std::size_t workers, net::InheritedSockets& inherited) const;
 
     // Adds the addresses in `opened` and moves their socket-file descriptors out of it; the sockets
     // stay in `opened` for the workers. Drops addresses that the configuration no longer names, and

@@ -9,10 +9,17 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <utility>
 
 namespace stint::server {
+namespace {
+
+// For the first request of a client that connects just before a drain.
+constexpr Duration longest_last_chance = std::chrono::seconds{1};
+
+} // namespace
 
 Http1Connection::Http1Connection(
     Loop& loop,
@@ -38,7 +45,7 @@ Http1Connection::~Http1Connection() {
 net::Task<> Http1Connection::serve(std::unique_ptr<Http1Connection> self) {
     Http1Connection& connection = *self;
     try {
-        connection.arm(Phase::head, connection.settings().head_timeout);
+        connection.arm(Phase::first, connection.settings().head_timeout);
         const Entry entry = co_await enter(connection);
         if (entry == Entry::refused)
             connection.lingers_ = Lingers::briefly;
@@ -192,6 +199,9 @@ void Http1Connection::on_deadline() noexcept {
         return net::cancel(io_);
     case Phase::pause:
         return input_.wake();
+    case Phase::last_chance:
+        return input_.close_if_silent();
+    case Phase::first:
     case Phase::head:
         timed_out_ = true;
         net::cancel(io_);
@@ -203,7 +213,10 @@ void Http1Connection::on_deadline() noexcept {
 void Http1Connection::drain() noexcept {
     if (handler_ != nullptr)
         return handler_->on_drain();
-    if (phase_ != Phase::linger)
+    const bool silent = input_.reads() && input_.received().empty();
+    if (phase_ == Phase::first && silent)
+        return arm(Phase::last_chance, std::min(longest_last_chance, settings().head_timeout));
+    if (phase_ != Phase::linger && phase_ != Phase::last_chance)
         input_.close_if_silent();
 }
 

@@ -37,7 +37,8 @@ class Http1Connection final : public Listed, private net::Deadline {
     static net::Task<> serve(std::unique_ptr<Http1Connection> self);
 
     // Ends the connection soon if no request is in flight and none has arrived; otherwise after the
-    // response. Called with every tick while Loop::draining.
+    // response. A client that has just connected gets some time for its first request, which it
+    // could not know to be late. Called with every tick while Loop::draining.
     void drain() noexcept;
     // Ends the connection now. A request in flight fails.
     void abort() noexcept;
@@ -64,8 +65,19 @@ class Http1Connection final : public Listed, private net::Deadline {
     void resume(Step next);
 
   private:
-    // The wait that the deadline is armed for.
-    enum class Phase : std::uint8_t { head, idle, parked, send, discard, linger, pause };
+    // The wait that the deadline is armed for. first: for the first bytes of a new connection;
+    // last_chance: the same in a drain.
+    enum class Phase : std::uint8_t {
+        first,
+        last_chance,
+        head,
+        idle,
+        parked,
+        send,
+        discard,
+        linger,
+        pause
+    };
     // How the connection closes: a client that may still be sending is not closed at once.
     enum class Lingers : std::uint8_t { no, briefly, yes };
 
@@ -93,7 +105,7 @@ class Http1Connection final : public Listed, private net::Deadline {
     net::Event resumed_;                  // signalled by resume()
     ClientInput input_;
     SteadyTime head_begun_{}; // arrival of the current head's first part, if more was needed
-    Phase phase_ = Phase::head;
+    Phase phase_ = Phase::first;
     Step next_ = Step::done; // set by resume()
     bool timed_out_ = false; // a head took too long
     Lingers lingers_ = Lingers::no;

@@ -118,7 +118,7 @@ class Stint:
     within: a command that runs it, slowly."""
 
     def __init__(self, folder: Path, config, *, token: str | None = None, preexec=None, stdout=None,
-                 admin_context=None, environment: dict | None = None, within=()):
+                 admin_context=None, environment: dict | None = None, within=(), pass_fds=()):
         self.folder = folder
         self.file = folder / "stint.yaml"
         self.config = None
@@ -130,6 +130,7 @@ class Stint:
         self._stdout = stdout
         self._environment = {**os.environ, **environment} if environment else None
         self._within = within
+        self._pass_fds = pass_fds
         self._log_lock = threading.Lock()
         self.write(config)
 
@@ -169,6 +170,7 @@ class Stint:
                 stderr=stderr,
                 env=self._environment,
                 preexec_fn=self._preexec,
+                pass_fds=self._pass_fds,
             )
         if not self._stdout:
             stdout.close()
