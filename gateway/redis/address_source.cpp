@@ -54,8 +54,8 @@ void HostAddresses::answer_later() {
 }
 
 AddressSource::Answer HostAddresses::current() const {
-    if (addresses_.empty())
-        return {{}, "look up " + host_ + ": it has no address"};
+    if (next_ >= addresses_.size())
+        return {{}, "look up " + host_ + ": it has no further address"};
     const auto endpoint = net::ip_endpoint(addresses_[next_], port_);
     if (!endpoint)
         return {{}, host_ + ": " + text_of(endpoint.error())};

@@ -40,7 +40,7 @@ class ClusterWatch::Node final : private Voter::Owner {
         Voter::Owner& owner = *this;
         voter_ = std::make_unique<Voter>(
             watch.executor_, server, settings.server_name, settings.link,
-            questions(settings.slot, server), std::string{}, owner);
+            questions(settings.key, watch.slot_, server), std::string{}, owner);
     }
 
     [[nodiscard]] const HostPort& server() const noexcept { return voter_->server(); }
@@ -56,12 +56,20 @@ class ClusterWatch::Node final : private Voter::Owner {
     }
 
   private:
-    std::vector<Voter::Question> questions(std::uint16_t slot, const HostPort& server) {
+    // The owner answers a question about a key that has moved with ASK. Another node's answer
+    // (MOVED) means nothing.
+    std::vector<Voter::Question>
+    questions(const std::string& key, std::uint16_t slot, const HostPort& server) {
         return {
             {command_of({"CLUSTER", "MYID"}),
              [this](const Value& reply) { return read_id(reply, word_); }},
             {command_of({"CONFIG", "GET", silence}),
              [this](const Value& reply) { return read_silence(reply, word_); }},
+            {command_of({"HLEN", key}),
+             [this, server](const Value& reply) {
+                 read_asks(reply, server, word_);
+                 return std::string{};
+             }},
             {command_of({"CLUSTER", "SLOTS"}), [this, slot, server](const Value& reply) {
                  return read_slots(reply, slot, server, word_);
              }}};
@@ -77,8 +85,8 @@ class ClusterWatch::Node final : private Voter::Owner {
 
 ClusterWatch::ClusterWatch(
     const net::Executor& executor, ClusterWatchSettings settings, Watcher& watcher)
-    : PrimaryWatch{executor, settings.times, watcher}, executor_{executor}, settings_{std::move(
-                                                                                settings)} {
+    : PrimaryWatch{executor, settings.times, watcher}, executor_{executor},
+      settings_{std::move(settings)}, slot_{slot_of(settings_.key)} {
     for (const HostPort& each : settings_.nodes)
         add(each);
 }
@@ -90,16 +98,26 @@ void ClusterWatch::add(const HostPort& server) {
         nodes_.push_back(std::make_unique<Node>(*this, server));
 }
 
+bool ClusterWatch::asks(const HostPort& server) const {
+    return std::ranges::any_of(
+        nodes_, [&](const std::unique_ptr<Node>& node) { return node->server() == server; });
+}
+
 void ClusterWatch::note(const HostPort& node, const ClusterWord& word, SteadyTime asked) {
     const ClusterWord* const former = votes_.word(node);
-    const bool meets = former == nullptr || former->primaries != word.primaries;
+    const bool meets = former == nullptr || former->view != word.view ||
+                       std::ranges::any_of(word.primaries, [this](const ClusterNode& each) {
+                           return !asks(each.address);
+                       });
     votes_.note(node, word, asked);
+    if (!meets || meets_)
+        return;
     // The node that has just answered may go with it, so not before this is over.
-    if (meets && !std::exchange(meets_, true))
-        net::asio::post(executor_, [watch = std::weak_ptr{self_}] {
-            if (const auto live = watch.lock())
-                (*live)->meet_primaries();
-        });
+    net::asio::post(executor_, [watch = std::weak_ptr{self_}] {
+        if (const auto live = watch.lock())
+            (*live)->meet_primaries();
+    });
+    meets_ = true;
 }
 
 // Connects to primaries that are new, and leaves those that are none any more.
@@ -115,7 +133,7 @@ void ClusterWatch::meet_primaries() {
         return !stays;
     });
     for (const HostPort& each : known)
-        if (std::ranges::none_of(nodes_, [&](const auto& node) { return node->server() == each; }))
+        if (!asks(each))
             add(each);
 }
 
@@ -124,15 +142,30 @@ void ClusterWatch::ask_all(bool anew) {
         each->ask(anew);
 }
 
-std::optional<HostPort> ClusterWatch::primary(SteadyTime now) const {
-    return votes_.owner(valid_since(now));
+std::optional<Primary> ClusterWatch::primary(SteadyTime now) const {
+    auto owner = votes_.owner(valid_since(now));
+    if (!owner)
+        return std::nullopt;
+    const bool asking = owner->asks.has_value();
+    return Primary{
+        .address = asking ? std::move(*owner->asks) : std::move(owner->node.address),
+        .id = asking ? std::string{} : std::move(owner->node.id),
+        .asking = asking};
+}
+
+// A replica needs the votes of a majority without the primary that has failed.
+bool ClusterWatch::replaces_primary(SteadyTime now) const {
+    return votes_.count(valid_since(now)) >= 3;
 }
 
 std::string ClusterWatch::failure(SteadyTime now) const {
     const SteadyTime since = valid_since(now);
-    return "no majority of " + std::to_string(votes_.count(since)) +
-           " primaries of the Cluster names an owner of slot " + std::to_string(settings_.slot) +
-           " (" + std::to_string(votes_.answered(since)) + " have answered)" + errors_of(state());
+    const std::size_t count = votes_.count(since);
+    if (count == 0)
+        return "no node of the Cluster has answered" + errors_of(state());
+    return "no majority of " + std::to_string(count) +
+           " primaries of the Cluster names an owner of slot " + std::to_string(slot_) + " (" +
+           std::to_string(votes_.answered(since)) + " have answered)" + errors_of(state());
 }
 
 std::vector<VoterState> ClusterWatch::state() const {

@@ -1,4 +1,5 @@
-// Asks the primaries of a Redis Cluster all the time which of them owns a hash slot.
+// Asks the primaries of a Redis Cluster all the time which of them owns a hash slot, and the owner
+// whether it is handing the slot over.
 #pragma once
 
 #include "redis/cluster_votes.hpp"
@@ -14,7 +15,7 @@
 namespace stint::redis {
 
 struct ClusterWatchSettings {
-    std::uint16_t slot = 0;
+    std::string key = {};             // whose hash slot it is
     std::vector<HostPort> nodes = {}; // some of the Cluster's, through which the others are found
     std::string server_name = {};     // that their certificates must be for; empty: the host
     LinkSettings link = {};           // to each of them
@@ -30,7 +31,8 @@ class ClusterWatch final : public PrimaryWatch {
     ClusterWatch(const net::Executor& executor, ClusterWatchSettings settings, Watcher& watcher);
     ~ClusterWatch() override;
 
-    [[nodiscard]] std::optional<HostPort> primary(SteadyTime now) const override;
+    [[nodiscard]] std::optional<Primary> primary(SteadyTime now) const override;
+    [[nodiscard]] bool replaces_primary(SteadyTime now) const override;
     [[nodiscard]] std::string failure(SteadyTime now) const override;
     [[nodiscard]] std::string_view voters() const noexcept override {
         return "the Cluster's nodes";
@@ -43,10 +45,12 @@ class ClusterWatch final : public PrimaryWatch {
 
     void add(const HostPort& server);
     void note(const HostPort& node, const ClusterWord& word, SteadyTime asked);
+    [[nodiscard]] bool asks(const HostPort& server) const;
     void meet_primaries();
 
     const net::Executor executor_;
     const ClusterWatchSettings settings_;
+    const std::uint16_t slot_;
     ClusterVotes votes_;
     bool meets_ = false; // meet_primaries() is to be called
     std::vector<std::unique_ptr<Node>> nodes_;

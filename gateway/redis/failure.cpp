@@ -18,6 +18,7 @@ constexpr ErrorCodeKind error_kinds[] = {
     {"NOAUTH", Failure::Kind::denied},           {"NOPERM", Failure::Kind::denied},
     {"WRONGPASS", Failure::Kind::denied},        {"NOSCRIPT", Failure::Kind::no_script},
     {"MOVED", Failure::Kind::redirected},        {"ASK", Failure::Kind::redirected},
+    {"TRYAGAIN", Failure::Kind::not_served},     {"CLUSTERDOWN", Failure::Kind::not_served},
 };
 
 } // namespace

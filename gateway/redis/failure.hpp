@@ -30,6 +30,7 @@ struct Failure {
         script_running, // BUSY: another script runs for too long
         denied,         // NOAUTH, NOPERM, WRONGPASS
         redirected,     // MOVED, ASK: another node of the Cluster has the key
+        not_served,     // TRYAGAIN, CLUSTERDOWN: no node of the Cluster has all keys now
         no_script,      // NOSCRIPT, although the script was just loaded
         other_error,    // any other: the script may have run in part
     };

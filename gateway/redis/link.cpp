@@ -33,7 +33,7 @@ void Link::give_up(std::string what) {
 }
 
 void Link::redirect(std::string what) {
-    addresses_->note_redirect(what);
+    addresses_->note_redirect();
     give_up(std::move(what));
 }
 

@@ -17,13 +17,14 @@ void PrimaryWatch::ask_again_later() {
         const auto live = watch.lock();
         if (error || !live)
             return;
+        (*live)->ask_again_later(); // first: the other may be without memory
         (*live)->ask_all(false);
-        (*live)->ask_again_later();
     });
 }
 
 bool PrimaryWatch::confirms(SteadyTime now) const {
-    return followed_ && primary(now) == followed_;
+    const auto named = primary(now);
+    return followed_ && named && followed_->is(*named);
 }
 
 void PrimaryWatch::answered() {

@@ -17,6 +17,20 @@
 
 namespace stint::redis {
 
+// The server that is to be used.
+struct Primary {
+    HostPort address = {};
+    std::string id = {}; // where servers have ids, two addresses of one are the same server
+    // It takes a hash slot over from the one that the voters name, and that has sent us to it:
+    // calls need ASKING in front.
+    bool asking = false;
+
+    [[nodiscard]] bool is(const Primary& other) const noexcept {
+        const bool same = id.empty() ? address == other.address : id == other.id;
+        return same && asking == other.asking;
+    }
+};
+
 // Used on the executor's thread.
 class PrimaryWatch {
   public:
@@ -43,7 +57,9 @@ class PrimaryWatch {
     PrimaryWatch& operator=(const PrimaryWatch&) = delete;
 
     // Returns the primary that a majority names now.
-    [[nodiscard]] virtual std::optional<HostPort> primary(SteadyTime now) const = 0;
+    [[nodiscard]] virtual std::optional<Primary> primary(SteadyTime now) const = 0;
+    // True if a replica, where there is one, takes the place of a primary that fails.
+    [[nodiscard]] virtual bool replaces_primary(SteadyTime now) const = 0;
     // Returns why there is none: "no majority of 3 Sentinels names a primary of mymaster (1 have
     // answered): 10.0.0.2:26379: connection refused".
     [[nodiscard]] virtual std::string failure(SteadyTime now) const = 0;
@@ -54,7 +70,7 @@ class PrimaryWatch {
     virtual void ask_all(bool anew) = 0;
 
     // Notes the primary that was found by this watch and is connected to now.
-    void follow(HostPort primary) { followed_ = std::move(primary); }
+    void follow(Primary primary) { followed_ = std::move(primary); }
     // True while a majority names the primary that is followed. A server that has been replaced may
     // not know it yet: this tells it within the validity of the words.
     [[nodiscard]] bool confirms(SteadyTime now) const;
@@ -77,7 +93,7 @@ class PrimaryWatch {
 
     const Times times_;
     Watcher& watcher_;
-    std::optional<HostPort> followed_;
+    std::optional<Primary> followed_;
     std::function<void()> waiting_;
     Timer timer_;
     // Gone with this object: a timer that has expired may still be pending on the event loop.

@@ -107,8 +107,9 @@ void SentinelWatch::ask_all(bool anew) {
         each->ask(anew);
 }
 
-std::optional<HostPort> SentinelWatch::primary(SteadyTime now) const {
-    return votes_.primary(valid_since(now));
+std::optional<Primary> SentinelWatch::primary(SteadyTime now) const {
+    auto named = votes_.primary(valid_since(now));
+    return named ? std::optional{Primary{.address = std::move(*named)}} : std::nullopt;
 }
 
 std::string SentinelWatch::failure(SteadyTime now) const {

@@ -28,7 +28,8 @@ class SentinelWatch final : public PrimaryWatch {
     SentinelWatch(const net::Executor& executor, SentinelWatchSettings settings, Watcher& watcher);
     ~SentinelWatch() override;
 
-    [[nodiscard]] std::optional<HostPort> primary(SteadyTime now) const override;
+    [[nodiscard]] std::optional<Primary> primary(SteadyTime now) const override;
+    [[nodiscard]] bool replaces_primary(SteadyTime) const override { return true; }
     [[nodiscard]] std::string failure(SteadyTime now) const override;
     [[nodiscard]] std::string_view voters() const noexcept override { return "the Sentinels"; }
     [[nodiscard]] std::vector<VoterState> state() const override;

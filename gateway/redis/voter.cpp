@@ -39,7 +39,7 @@ Voter::Voter(
 // Replies come in order: the answer is complete with the last one.
 void Voter::ask(bool anew) {
     again_ = again_ || (asked_ && anew);
-    if (link_->ready() == nullptr || std::exchange(asked_, true))
+    if (link_->ready() == nullptr || asked_)
         return;
     asked_at_ = net::read_steady_clock();
     error_.clear();
@@ -51,6 +51,7 @@ void Voter::ask(bool anew) {
         if (!sent)
             return link_->give_up("a question cannot be sent");
     }
+    asked_ = true; // last: without memory for a question, all are asked again later
 }
 
 void Voter::take(const Question& question, const Value& reply) {

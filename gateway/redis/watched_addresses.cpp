@@ -1,7 +1,6 @@
 #include "redis/watched_addresses.hpp"
 
 #include "net/clock.hpp"
-#include "redis/resp/numbers.hpp"
 
 #include <chrono>
 #include <utility>
@@ -10,22 +9,6 @@ namespace stint::redis {
 namespace {
 
 constexpr Duration longest_search = std::chrono::seconds{1};
-
-// Returns the server in "ASK 3999 127.0.0.1:6381"; without a host it is the redirecting server's.
-std::optional<HostPort> asked_server(std::string_view text, const HostPort& from) {
-    if (!text.starts_with("ASK "))
-        return std::nullopt;
-    const std::string_view server = text.substr(text.rfind(' ') + 1);
-    const std::size_t colon = server.rfind(':');
-    if (colon == std::string_view::npos)
-        return std::nullopt;
-    const auto port = parse_length(server.substr(colon + 1));
-    if (!port || *port == 0 || *port > 65'535)
-        return std::nullopt;
-    return HostPort{
-        colon == 0 ? from.host : std::string{server.substr(0, colon)},
-        static_cast<std::uint16_t>(*port)};
-}
 
 } // namespace
 
@@ -54,19 +37,19 @@ void WatchedAddresses::look() {
     if (!primary)
         return watch_.await_answer([this] { look(); });
     timer_.cancel();
-    if (std::exchange(owner_, primary) != primary)
-        asked_.reset();
-    const HostPort next = asked_.value_or(*primary);
-    if (!addresses_ || found_ != next)
+    const HostPort& at = primary->address;
+    if (!addresses_ || found_ != at)
         addresses_ = std::make_unique<HostAddresses>(
-            executor_, next.host, next.port, server_name_.empty() ? next.host : server_name_);
-    found_ = next;
+            executor_, at.host, at.port, server_name_.empty() ? at.host : server_name_);
+    found_ = at;
     watch_.follow(*primary);
-    addresses_->find([this](const Answer& found) {
-        Answer answer = found;
-        answer.address.asking = asked_.has_value();
-        std::exchange(search_, nullptr)(answer);
-    });
+    // The search is over: a timer that has expired already must not end it as well.
+    addresses_->find(
+        [search = std::exchange(search_, nullptr), asking = primary->asking](const Answer& found) {
+            Answer answer = found;
+            answer.address.asking = asking;
+            search(answer);
+        });
 }
 
 void WatchedAddresses::give_up() {
@@ -85,14 +68,8 @@ void WatchedAddresses::cancel() noexcept {
 }
 
 void WatchedAddresses::note_failure() noexcept {
-    asked_ = std::exchange(next_asked_, std::nullopt);
     if (addresses_)
         addresses_->note_failure();
-}
-
-void WatchedAddresses::note_redirect(std::string_view text) {
-    next_asked_ = found_ ? asked_server(text, *found_) : std::nullopt;
-    watch_.ask_all(true);
 }
 
 } // namespace stint::redis

@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace stint::redis {
 
@@ -25,9 +24,7 @@ class WatchedAddresses final : public AddressSource {
     void find(Found found) override;
     void cancel() noexcept override;
     void note_failure() noexcept override;
-    // "MOVED": asks the voters anew. "ASK": while they name the same server, and the one that it
-    // names can be used, that is the next address.
-    void note_redirect(std::string_view text) override;
+    void note_redirect() override { watch_.ask_all(true); }
 
   private:
     using Timer = net::asio::basic_waitable_timer<
@@ -41,10 +38,7 @@ class WatchedAddresses final : public AddressSource {
     const net::Executor executor_;
     PrimaryWatch& watch_;
     const std::string server_name_;
-    std::optional<HostPort> owner_;      // that was named last
-    std::optional<HostPort> asked_;      // the server that it has named for the time of a migration
-    std::optional<HostPort> next_asked_; // `asked_` after the end of the connection
-    std::optional<HostPort> found_;      // `owner_` or `asked_`
+    std::optional<HostPort> found_;
     std::unique_ptr<HostAddresses> addresses_; // the addresses of `found_`
     Found search_;                             // while no majority names a primary
     Timer timer_;

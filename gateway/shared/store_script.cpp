@@ -91,8 +91,14 @@ for name, packed in pairs(field) do
     end
 end
 
+-- While its slot moves to another node of a Cluster, counters that have moved are not here; if that
+-- is broken off, they are lost. A key that does not exist tells: it might be at the other node.
+local moving = in_cluster and type(redis.pcall('HLEN', registry .. ':none')) == 'table'
+local settled = field.moving == '1' and not moving
+if moving ~= (field.moving == '1') then write.moving = moving and '1' or '0' end
+
 -- An epoch ends when the store may have lost what was written: another primary, a restart, a flush,
--- a step of its clock.
+-- a step of its clock, the end of a migration.
 -- Before `since` it may have granted what it does not know of. A learned epoch knows all that the
 -- one before knew, which is all that was granted from `base` on. A caller that is within its time
 -- knows the base: nothing was granted without it. How long ago that was it tells by its own clock:
@@ -107,7 +113,7 @@ if jump > 0 then
 end
 local ordinal = tonumber((field.epoch or '0'):match('^%d+'))
 local known_ordinal = tonumber(known_epoch:match('^%d+'))
-if field.replid ~= replid or stepped or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
+if field.replid ~= replid or stepped or settled or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
     if known_base >= 0 then
         base = known_from()
     elseif not field.epoch then
@@ -125,7 +131,7 @@ if field.replid ~= replid or stepped or (known_epoch ~= epoch and known_ordinal 
         if session.state ~= 'd' then
             session.heard, session.knows, session.told, session.confirms = now, 0, '-', '0'
             save(session)
-        elseif stepped then -- nobody tells again what it had used
+        elseif stepped or settled then -- nobody tells again what it had used
             base = math.max(base, session.died)
         end
     end
@@ -450,8 +456,9 @@ return {'ok', now, epoch, grant, own.part, others_lack, held_by_others, number, 
 
 } // namespace
 
-std::string_view store_script() noexcept {
-    return text.substr(1);
+std::string store_script(bool in_cluster) {
+    std::string script{in_cluster ? "local in_cluster = true" : "local in_cluster = false"};
+    return script.append(text);
 }
 
 } // namespace stint::shared

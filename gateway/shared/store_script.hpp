@@ -2,7 +2,7 @@
 // which part of a limit are made in it, one at a time.
 #pragma once
 
-#include <string_view>
+#include <string>
 
 namespace stint::shared {
 
@@ -17,6 +17,7 @@ namespace stint::shared {
 //   unknown  the store does not know the session: beat first
 //   dead     the session was too long silent: begin a new one
 //   taken    another session of the same gateway lives
-[[nodiscard]] std::string_view store_script() noexcept;
+// in_cluster: the server is a node of a Cluster.
+[[nodiscard]] std::string store_script(bool in_cluster = false);
 
 } // namespace stint::shared

@@ -15,6 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// The elements of a reply to CLUSTER SLOTS in which each slot is a range of its own.
+constexpr std::size_t longest_slot_map = 1024 * 1024;
+
 redis::PrimaryWatch::Times times_of(const StoreSettings& settings) {
     const Duration validity = shared::longest_confirmation(settings.time_to_live);
     return {.interval = std::min<Duration>(validity / 4, 1s), .validity = validity};
@@ -43,12 +46,15 @@ std::unique_ptr<redis::PrimaryWatch> watch_cluster(
     const net::Executor& executor,
     const StoreSettings& settings,
     redis::PrimaryWatch::Watcher& watcher) {
-    redis::LinkSettings link = server_link(settings);
-    link.longest_pause = 1s;
+    auto connection =
+        std::make_shared<redis::ConnectionSettings>(*server_link(settings).connection);
+    connection->bounds.elements = longest_slot_map;
+    connection->bounds.reply = 16 * longest_slot_map;
+    redis::LinkSettings link{.connection = std::move(connection), .longest_pause = 1s};
     return std::make_unique<redis::ClusterWatch>(
         executor,
         redis::ClusterWatchSettings{
-            .slot = redis::slot_of(CounterNames{settings.prefix, settings.secret}.registry()),
+            .key = CounterNames{settings.prefix, settings.secret}.registry(),
             .nodes = settings.cluster,
             .server_name = settings.server_name,
             .link = std::move(link),

@@ -78,7 +78,7 @@ void StoreLoop::connect(SteadyTime at) {
     client_ = std::make_unique<redis::StoreClient>(
         executor(), server_link(shared_.settings),
         server_addresses(executor(), shared_.settings, watch_.get()),
-        std::string{shared::store_script()}, watcher);
+        shared::store_script(!shared_.settings.cluster.empty()), watcher);
     client_->subscribe(shared_.names.registry(), [this](std::string_view message) {
         turn([&](const Now& now) {
             // Pauses are learnt also from a server that is not used now: it sends them only once.
@@ -101,13 +101,14 @@ void StoreLoop::follow_primary(SteadyTime now) {
     const auto primary = watch_->primary(now);
     if (primary && !watch_->confirms(now))
         client_->change_address(
-            std::string{watch_->voters()} + " name another primary: " + primary->text());
+            std::string{watch_->voters()} + " name another primary: " + primary->address.text());
     std::string why = primary ? std::string{} : watch_->failure(now);
     if (why.empty() != unconfirmed_.empty()) {
         has_news_ = true;
         if (why.empty())
             spdlog::info(
-                "store {}: {} name {}", shared_.settings.name, watch_->voters(), primary->text());
+                "store {}: {} name {}", shared_.settings.name, watch_->voters(),
+                primary->address.text());
         else if (client_->up()) // else the client says so
             spdlog::warn("store {}: {}", shared_.settings.name, why);
     }

@@ -45,8 +45,12 @@ class Trial final : private redis::Link::User, private redis::PrimaryWatch::Watc
         if (!ended_ && facts_.failure.empty())
             facts_.failure =
                 "it has not answered within " + std::to_string(longest_trial / 1s) + " s";
-        if (watch_)
+        if (watch_) {
             facts_.voters = watch_->state();
+            facts_.replaced =
+                watch_->replaces_primary(net::read_steady_clock()) &&
+                (settings_.sentinels || facts_.server.connected_replicas.value_or(0) > 0);
+        }
         return std::move(facts_);
     }
 
@@ -72,7 +76,10 @@ class Trial final : private redis::Link::User, private redis::PrimaryWatch::Watc
               Words{"HGET", key_, "a"}, Words{"HLEN", key_}, Words{"HDEL", key_, "a"},
               Words{"PEXPIRE", key_, "1000"}, Words{"PUBLISH", key_, "check"}})
             ask(words, words.front());
-        ask({"SCRIPT", "LOAD", shared::store_script()}, "SCRIPT LOAD",
+        if (!settings_.cluster.empty())
+            ask({"ASKING"}, "ASKING");
+        const std::string script = shared::store_script(!settings_.cluster.empty());
+        ask({"SCRIPT", "LOAD", script}, "SCRIPT LOAD",
             [this](const redis::Value& sha1) { run_script(sha1.text); });
     }
 

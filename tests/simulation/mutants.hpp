@@ -78,8 +78,16 @@ inline constexpr Mutant mutants[] = {
      "math.min(room, math.floor(number / 4))"},
 };
 
-inline std::string mutated(const Mutant& mutant) {
-    std::string script{store_script()};
+// Of schedules in which the hash slot moves.
+inline constexpr Mutant migration_mutants[] = {
+    {"another node is not noticed", "field.replid ~= replid or stepped or",
+     "not field.replid or stepped or"},
+    {"a migration that is broken off is not noticed", "field.moving == '1' and not moving",
+     "false"},
+};
+
+inline std::string mutated(const Mutant& mutant, bool in_cluster = false) {
+    std::string script = store_script(in_cluster);
     const std::size_t at = script.find(mutant.from);
     if (at == std::string::npos || script.find(mutant.from, at + 1) != std::string::npos)
         throw std::runtime_error{"the script does not have it once: " + std::string{mutant.from}};

@@ -144,6 +144,8 @@ class Simulation {
     void move_slot();
     void move_key(const std::string& key);
     void end_migration(); // the source has failed over
+    void break_off();
+    void set_moving(bool moving);
     [[nodiscard]] bool serves(const Call& call) const;
     void spread(const std::string& counter);
     [[nodiscard]] Instant delay(const Gateway& gateway);
@@ -168,7 +170,8 @@ class Simulation {
     Instant store_down_until_ = 0;
     StoreData replica_;
     Instant replica_at_ = 0;
-    bool moving_ = false;                  // the slot is on its way
+    bool moving_ = false; // the slot is on its way
+    std::string source_;
     std::string target_;                   // the replication id of the node that it moves to
     std::map<std::string, Instant> moved_; // keys that are there
     struct Former {

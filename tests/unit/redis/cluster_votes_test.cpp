@@ -25,6 +25,7 @@ ClusterWord word(char id, const std::string& primaries) {
     std::ranges::sort(sorted);
     for (const char each : sorted)
         made.primaries.push_back(node(each));
+    made.view = sorted;
     return made;
 }
 
@@ -34,7 +35,7 @@ char named(const std::vector<std::pair<char, std::string>>& words) {
     for (const auto& [id, primaries] : words)
         votes.note(node(id).address, word(id, primaries), noon);
     const auto owner = votes.owner(noon);
-    return owner ? static_cast<char>(owner->port - 6000) : '-';
+    return owner ? static_cast<char>(owner->node.address.port - 6000) : '-';
 }
 
 Value number_value(std::int64_t number) {
@@ -93,7 +94,7 @@ TEST_CASE("an old word of a node does not count, and its latest one replaces it"
     ClusterVotes votes;
     votes.note(node('b').address, word('b', "abc"), noon);
     votes.note(node('c').address, word('c', "abc"), noon + 1s);
-    CHECK(votes.owner(noon) == node('a').address);
+    CHECK(votes.owner(noon)->node == node('a'));
     CHECK_FALSE(votes.owner(noon + 1s));
     CHECK(votes.count(noon + 1s) == 3);
     CHECK(votes.answered(noon + 1s) == 1);
@@ -101,10 +102,58 @@ TEST_CASE("an old word of a node does not count, and its latest one replaces it"
     votes.note({"10.0.0.7", 1}, word('b', "Abc"), noon + 2s);
     CHECK_FALSE(votes.owner(noon));
     votes.note(node('c').address, word('c', "Abc"), noon + 2s);
-    CHECK(votes.owner(noon) == node('A').address);
+    CHECK(votes.owner(noon)->node == node('A'));
     CHECK(votes.primaries(noon + 2s).size() == 3);
     votes.forget({"10.0.0.7", 1});
     CHECK_FALSE(votes.owner(noon + 1s));
+}
+
+TEST_CASE("of two owners that both have a majority none is named") {
+    CHECK(
+        named({{'a', "a"}, {'A', "A"}}) == '-'); // a replica took the place without being voted for
+    CHECK(named({{'b', "abc"}, {'c', "abc"}, {'B', "ABC"}, {'C', "ABC"}}) == '-');
+}
+
+TEST_CASE(
+    "while the owner hands the slot over, calls go where it says, as long as its word counts") {
+    ClusterVotes votes;
+    const HostPort target{"10.0.0.4", 6379};
+    votes.note(node('b').address, word('b', "abc"), noon + 1s);
+    votes.note(node('c').address, word('c', "abc"), noon + 1s);
+    CHECK_FALSE(votes.owner(noon)->asks);
+    ClusterWord own = word('a', "abc");
+    own.asks = target;
+    votes.note(node('a').address, own, noon);
+    CHECK(votes.owner(noon)->asks == target);
+    CHECK(votes.owner(noon)->node == node('a'));
+    CHECK_FALSE(votes.owner(noon + 1ns)->asks); // that it handed the slot over is too long ago
+    own.asks.reset();
+    votes.note(node('a').address, own, noon + 1s);
+    CHECK_FALSE(votes.owner(noon)->asks);
+    // Another node's word about its own keys means nothing.
+    ClusterWord other = word('b', "abc");
+    other.asks = target;
+    votes.note(node('b').address, other, noon + 2s);
+    CHECK_FALSE(votes.owner(noon)->asks);
+}
+
+TEST_CASE("a redirection is read") {
+    ClusterWord word;
+    const HostPort asked{"10.0.0.5", 7000};
+    const auto asks = [&](const std::string& text) {
+        read_asks({.kind = Value::Kind::error, .text = text}, asked, word);
+        return word.asks ? word.asks->text() : "";
+    };
+    CHECK(asks("ASK 3999 127.0.0.1:6381") == "127.0.0.1:6381");
+    CHECK(asks("ASK 3999 ::1:6381") == "[::1]:6381");
+    CHECK(asks("ASK 3999 :6381") == "10.0.0.5:6381");
+    for (const std::string text :
+         {"MOVED 3999 127.0.0.1:6381", "ASK 7 nonsense", "ASK 7 a:0", "ASK 7 a:65536", "ASK",
+          "ASK 7 ?:6379", "ASK 7 a:99999999999999999999"})
+        CHECK(asks(text) == "");
+    CHECK(asks("ASK 1 a:1") == "a:1");
+    read_asks(number_value(3), asked, word);
+    CHECK_FALSE(word.asks);
 }
 
 TEST_CASE("slots are read with their owners") {

@@ -62,7 +62,7 @@ struct PlayedSentinels : PrimaryWatch::Watcher {
     }
     [[nodiscard]] std::string primary() const {
         const auto named = watch->primary(stint::net::read_steady_clock());
-        return named ? named->text() : "";
+        return named ? named->address.text() : "";
     }
 
     stint::net::asio::io_context loop;
@@ -96,7 +96,7 @@ TEST_CASE("after one Sentinel has published a switch all are asked at once") {
     Wire second = played.accept(1);
     played.say(second, "b", "6379");
     played.subscribed(second);
-    played.watch->follow({"127.0.0.1", 6379});
+    played.watch->follow({.address = {"127.0.0.1", 6379}});
     CHECK(played.watch->confirms(stint::net::read_steady_clock()));
 
     first.send(">3\r\n+message\r\n+switch-master\r\n+mymaster\r\n");
