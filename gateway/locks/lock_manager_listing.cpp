@@ -20,9 +20,9 @@ LockState LockManager::describe(const Lock& lock, std::size_t most, const Now& n
     state.declared = lock.declared_;
     state.fence = lock.limit()->fence();
     if (lock.store() != nullptr) {
-        const auto share = lock.limit()->share({}, now);
+        limits::SharePolicy& policy = lock.limit()->share_policy();
         state.store = lock.store()->name;
-        state.share = share ? share->quota : 0;
+        state.share = policy.ended(now.steady) ? 0 : policy.leases().covered();
     }
     state.held = lock.held_;
     for (const Lease& lease : lock.leases_) {

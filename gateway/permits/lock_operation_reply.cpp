@@ -107,9 +107,9 @@ void LockOperation::refuse_busy(http::Response& to) const {
                 sink, http::MediaType::problem_json, status_, is_busy ? busy : other_max,
                 [&](auto& text) {
                     if (closed_ > Duration::zero())
-                        text << "The lock " << name_ << " is full until start_up_grace is over, "
-                             << "or max_ttl after a reload has changed where it is shared: who "
-                             << "held it before is not known.";
+                        text << "The lock " << name_ << " is full until start_up_grace is over: "
+                             << "who held it before the start is not known. So it is after a "
+                             << "reload that has changed where it is shared.";
                     else if (is_busy)
                         text << "The lock " << name_ << " is held; as many as may be are inside.";
                     else

@@ -89,9 +89,9 @@ bool LeaseCover::runs_low() const noexcept {
     return low();
 }
 
-bool LeaseCover::covers(std::uint64_t in_use) const noexcept {
+std::uint64_t LeaseCover::covered() const noexcept {
     const std::lock_guard lock{mutex_};
-    return in_use <= covered_;
+    return covered_;
 }
 
 Duration LeaseCover::longest_lease() const noexcept {

@@ -54,7 +54,8 @@ class LeaseCover {
     [[nodiscard]] bool runs_low() const noexcept;
 
     // --- grants ---
-    [[nodiscard]] bool covers(std::uint64_t in_use) const noexcept;
+    [[nodiscard]] std::uint64_t covered() const noexcept;
+    [[nodiscard]] bool covers(std::uint64_t in_use) const noexcept { return in_use <= covered(); }
     [[nodiscard]] Duration longest_lease() const noexcept;
     // Returns the next fencing number; nothing: the block is used up, or there is none.
     [[nodiscard]] std::optional<std::uint64_t> take_fence() noexcept;
