@@ -35,7 +35,7 @@ struct LeaseRequest {
     Hash128 once{};          // hash of the idempotency key
     Hash128 reentrant{};     // hash of a reentrant owner
     Duration ttl{};          // above zero
-    std::uint64_t fence = 0; // of a lock that gateways share: LeaseCover::take_fence(); else 0
+    std::uint64_t fence = 0; // from LeaseCover::next_fence(), for a shared lock; else 0
     LeaseBinding binding = LeaseBinding::lease;
     std::uint64_t connection_id = 0; // connection that the lease ends with; 0: none
 };

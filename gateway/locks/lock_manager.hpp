@@ -54,11 +54,11 @@ class LockManager {
         std::uint64_t max = 1;
         std::uint64_t max_waiting = 0;
         LockStorePtr store{};     // null: the lock is this gateway's own
-        Duration longest_lease{}; // of a lock with a store: no lease of it lasts longer
+        Duration longest_lease{}; // for a lock with a store: no lease lasts longer
     };
     // Applies a configuration. A lower max ends no lease. A lock that is no longer declared lives
-    // on while it is in use. A lock that is shared from now on keeps its leases, of which the store
-    // is told. One that is shared no more, or in another place, is granted to nobody here for as
+    // on while it is in use. A lock that is shared from now on keeps its leases, and reports them
+    // to the store. A lock that is shared no more, or in another place, is not granted here for as
     // long as a lease can last that another gateway may have granted; its leases can be renewed
     // until then, as long as the former store counts them. The caller updates waiters' quotas in
     // AdmissionQueue. dynamic: the most undeclared locks. max_waiting: the most waiters for each of

@@ -15,8 +15,6 @@ namespace {
 constexpr Hash128 holders{0, 1};
 
 constexpr Duration try_again{std::chrono::seconds{1}};
-// Until a store that has failed is asked again for fencing numbers.
-constexpr Duration fence_pause{std::chrono::milliseconds{20}};
 
 } // namespace
 
@@ -26,7 +24,8 @@ LockOperation::LockOperation(
     PersistenceWaits& persistence_waits,
     ConnectionLeases& connection_leases)
     : context_{context}, book_{book}, writes_{persistence_waits},
-      connection_leases_{connection_leases}, now_{net::read_clocks()}, begun_{now_.steady} {}
+      connection_leases_{connection_leases}, now_{net::read_clocks()}, begun_{now_.steady},
+      store_answer_{context.executor} {}
 
 LockOperation::~LockOperation() {
     if (untold_)
@@ -37,7 +36,6 @@ LockOperation::Step
 LockOperation::begin(std::string_view name, const LockRequest& ask, locks::LeaseBinding binding) {
     name_ = name;
     binding_ = binding;
-    max_asked_ = ask.max;
     wait_until_ = now_.steady + ask.wait;
     if (!find_lock(name, ask.max))
         return Step::answered;
@@ -60,10 +58,9 @@ LockOperation::Step LockOperation::enter() {
         return take(std::move(decision.permit));
     if (wait > Duration::zero())
         return line_up(wait);
-    if (decision.ask_store == 0 || store_asked_ || lock_->store() == nullptr)
+    if (decision.ask_store == 0 || store_answer_.asked() || lock_->store() == nullptr)
         return refuse(decision.retry_after);
-    asked_.emplace(context_.executor)
-        .ask(context_.shares, *lock_, now_.steady + lock_->store()->terms.timeout);
+    store_answer_.ask(context_.shares, *lock_, now_.steady + lock_->store()->terms.timeout);
     return Step::waits;
 }
 
@@ -131,14 +128,14 @@ LockOperation::Step LockOperation::line_up(Duration wait) {
 LockOperation::Step LockOperation::take(limits::Permit permit) {
     if (lock_->replaced()) {
         permit = {};
-        return find_lock(name_, max_asked_) ? enter() : Step::answered;
+        return find_lock(name_, std::nullopt) ? enter() : Step::answered;
     }
     if (lock_->store() != nullptr) {
         // The session may have ended since the slot was taken.
         if (locks::longest_lease(*lock_, now_) <= Duration::zero())
             return refuse_for_store();
         limits::LeaseCover& leases = lock_->limit()->share_policy().leases();
-        const auto fence = leases.take_fence();
+        const auto fence = leases.next_fence();
         if (leases.take_turn_to_ask())
             ask_store(context_.shares, *lock_);
         if (!fence)
@@ -155,30 +152,22 @@ LockOperation::Step LockOperation::await_fence(limits::Permit permit) {
     const SteadyTime until = std::max(wait_until_, answer_by);
     if (now_.steady >= until)
         return refuse_for_store();
-    permit_ = std::move(permit);
-    asked_.emplace(context_.executor);
-    if (std::exchange(store_failed_, false))
-        asked_->pause(std::min(until, now_.steady + fence_pause));
-    else
-        asked_->ask(context_.shares, *lock_, until);
+    store_answer_.ask_for(std::move(permit), context_.shares, *lock_, now_, until);
     return Step::waits;
 }
 
 LockOperation::Step LockOperation::settle_asked() {
-    store_failed_ = asked_->failed();
-    store_asked_ = true;
-    asked_.reset();
+    limits::Permit slot = store_answer_.end();
     now_ = net::read_clocks();
-    waited_ = now_.steady - begun_;
-    return permit_.holds_slots() ? take(std::move(permit_)) : enter();
+    return slot.holds_slots() ? take(std::move(slot)) : enter();
 }
 
-// True if nobody can tell whether the lock is held elsewhere: the store cannot be asked or has not
+// True if it is unknown whether the lock is held elsewhere: the store cannot be asked or has not
 // answered, and this gateway has no share.
 bool LockOperation::lacks_store() const noexcept {
     if (lock_->store() == nullptr)
         return false;
-    const bool answers = lock_->limit()->share_policy().asking() && !store_failed_;
+    const bool answers = lock_->limit()->share_policy().asking() && !store_answer_.failed();
     const limits::Charge slot = lock_->charge();
     return !answers && limits::numbers_of(slot, now_).quota == 0;
 }
@@ -251,8 +240,8 @@ LockOperation::Step LockOperation::renew(
 net::Task<> LockOperation::wait() {
     if (queued_)
         co_await queued_->wait();
-    else if (asked_)
-        co_await asked_->until_answered();
+    else if (store_answer_.waits())
+        co_await store_answer_.until_answered();
     else if (write_) // otherwise the reply is ready, and streams
         co_await write_->until_written();
 }
@@ -260,14 +249,14 @@ net::Task<> LockOperation::wait() {
 void LockOperation::give_up() noexcept {
     if (queued_)
         context_.wakeups.give_up(*queued_);
-    else if (asked_)
-        asked_->give_up();
+    else if (store_answer_.waits())
+        store_answer_.give_up();
     else if (write_)
         write_->give_up();
 }
 
 bool LockOperation::settle() {
-    if (asked_)
+    if (store_answer_.waits())
         return settle_asked() == Step::answered;
     if (!queued_) {
         write_.reset();
@@ -277,9 +266,8 @@ bool LockOperation::settle() {
     const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
     book_.end_wait(waiting_);
     now_ = net::read_clocks();
-    waited_ = now_.steady - begun_;
     if (queued->decision.allowed()) {
-        context_.counters.lock_waits.time.observe(waited_);
+        context_.counters.lock_waits.time.observe(now_.steady - begun_);
         return take(std::move(queued->decision.permit)) == Step::answered;
     }
     ++context_.counters.lock_waits.refused;

@@ -87,22 +87,17 @@ class LockOperation final : public DeferredReply {
     ConnectionLeases& connection_leases_;
     Now now_;
     const SteadyTime begun_;
-    SteadyTime wait_until_{}; // for the turn
-    std::optional<std::uint64_t> max_asked_;
+    SteadyTime wait_until_{};
     locks::LockPtr lock_;
     std::string name_;
     locks::LeaseRequest wish_;
     locks::LeaseBinding binding_ = locks::LeaseBinding::lease;
     std::unique_ptr<proxy::QueuedRequest> queued_;
-    locks::Waiting waiting_;           // lists the request as a waiter while it is queued
-    std::optional<StoreAnswer> asked_; // while the request waits for the lock's store
-    bool store_asked_ = false;         // it has waited
-    bool store_failed_ = false;        // in vain
-    limits::Permit permit_;            // a slot that waits for a fencing number
+    locks::Waiting waiting_; // lists the request as a waiter while it is queued
+    StoreAnswer store_answer_;
     locks::Grant grant_;
     std::optional<PersistenceWait> write_; // while the grant is being written to the state file
     bool untold_ = false;                  // a new grant whose reply is not written yet
-    Duration waited_{};
     int status_ = created;
     std::string detail_;     // the error's text; empty for a grant
     Duration retry_after_{}; // for 409 and 503

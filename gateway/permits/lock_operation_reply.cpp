@@ -34,7 +34,7 @@ void LockOperation::write_grant(Out& out) const {
         << std::uint64_t{grant().count} << R"(,"expires_in_ms":)"
         << milliseconds_down(grant().expires - now_.steady);
     if (status_ == created)
-        out << R"(,"waited_ms":)" << milliseconds_down(waited_);
+        out << R"(,"waited_ms":)" << milliseconds_down(now_.steady - begun_);
     if (grant().replayed)
         out << R"(,"replayed":true)";
     out << "}";

@@ -186,7 +186,7 @@ void ShareClient::beaten(const Session::Beaten& beaten, SteadyTime ended, const 
 }
 
 // The shares may be others' now. What was used of them still counts; but no lease that was granted
-// before the session's end lives after the longest one, even if nobody has noted its end yet.
+// before the session's end lives after the longest one, even if its end was not noted yet.
 void ShareClient::lose_shares(SteadyTime ended, const Now& now) {
     for (auto& [name, counter] : counters_) {
         limits::LeaseCover* const leases = leases_of(counter.of);

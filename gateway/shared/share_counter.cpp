@@ -81,7 +81,8 @@ void ShareCounter::note_demand(const Now& now) {
         of.numbers = demand.whole;
     if (demand.wanted_at > wanted_at)
         note_want(demand.wanted_at);
-    const bool goes_on = wants_all || leases_of(of) != nullptr; // who waits for a lock asks once
+    // Requests that wait for a lock ask only once.
+    const bool goes_on = wants_all || leases_of(of) != nullptr;
     if (!goes_on || of.limit->waiting() == 0 || !is_used_up(now))
         return;
     demand_until = std::max(demand_until, now.steady + memory_of_wants(of, {}));

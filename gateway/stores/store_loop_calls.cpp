@@ -95,9 +95,9 @@ void StoreLoop::ask(const Want& want, const Now& now) noexcept {
     waiting_.answer(want.waiter, told ? limits::ShareAnswer::told : limits::ShareAnswer::failed);
 }
 
-// Asks for locks whose counters a new session does not know: of those who wait for them since the
-// former one, nobody asks again; and the store has to hear of leases from before a lock was shared.
-// Returns when to call it next.
+// Asks for locks whose counters a new session does not know: requests that have waited since the
+// former session do not ask again; and the store has to hear of leases from before a lock was
+// shared. Returns when to call it next.
 SteadyTime StoreLoop::ask_for_locks(const Now& now) {
     if (now.steady < next_look_at_locks_)
         return next_look_at_locks_;

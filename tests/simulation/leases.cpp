@@ -30,7 +30,7 @@ void Simulation::grant_lease(Gateway& gateway, int key, limits::Permit permit) {
     const Duration longest = longest_lease(gateway, key);
     if (longest <= 0ns)
         return;
-    const auto fence = limit->share_policy().leases().take_fence();
+    const auto fence = limit->share_policy().leases().next_fence();
     if (!fence)
         return want_fences(gateway, key);
     limit->raise_fence(*fence);
@@ -79,8 +79,8 @@ void Simulation::renew_lease(Gateway& gateway, const std::shared_ptr<SimulatedLe
         !lease->permit.holds_slots() || lease->expires <= now.steady)
         return;
     const Duration longest = longest_lease(gateway, lease->key);
-    if (longest <= 0ns)
-        return;
+    if (longest <= 0ns) // its holder tries again
+        return at(now_ + 30'000'000, [this, &gateway, lease] { renew_lease(gateway, lease); });
     lease->expires = now.steady + longest;
     outcome_.admitted[lease->entry].end = told_end(longest);
     note("g" + std::to_string(gateway.index) + " renews a lease");

@@ -99,7 +99,7 @@ Duration LeaseCover::longest_lease() const noexcept {
     return std::min(longest_, told_);
 }
 
-std::optional<std::uint64_t> LeaseCover::take_fence() noexcept {
+std::optional<std::uint64_t> LeaseCover::next_fence() noexcept {
     const std::lock_guard lock{mutex_};
     if (next_ >= end_)
         return std::nullopt;

@@ -1,5 +1,5 @@
-// What a store has confirmed about a lock that gateways share: how many of its slots the store
-// counts for this gateway, and which fencing numbers this gateway may give out.
+// The part of a shared lock that its store has confirmed: how many slots the store counts for this
+// gateway, and which fencing numbers this gateway may give out.
 #pragma once
 
 #include "base/time.hpp"
@@ -12,7 +12,7 @@ namespace stint::limits {
 
 // Thread-safe. A lease may be granted or renewed only while the store counts every slot that is in
 // use here (covers()), for no longer than the store has heard that leases last (longest_lease()),
-// and with a number of its own (take_fence()). Fencing numbers come in blocks: each block is above
+// and with a number of its own (next_fence()). Fencing numbers come in blocks: each block is above
 // all that the store has given out before.
 class LeaseCover {
   public:
@@ -40,7 +40,7 @@ class LeaseCover {
     // Sets the slots that the store counts for this gateway, and for how long it counts them. After
     // uncover() without effect until resume is true: the store counts no more than the lock has.
     void cover(std::uint64_t slots, Duration span, bool resume) noexcept;
-    // Lowers the covered slots, before the store is told of fewer.
+    // Lowers the number of covered slots. Called before the store hears of fewer.
     void cover_at_most(std::uint64_t slots) noexcept;
     // Ends the cover, and forgets the fencing numbers: the slots may be others' by and by.
     void uncover() noexcept;
@@ -58,7 +58,7 @@ class LeaseCover {
     [[nodiscard]] bool covers(std::uint64_t in_use) const noexcept { return in_use <= covered(); }
     [[nodiscard]] Duration longest_lease() const noexcept;
     // Returns the next fencing number; nothing: the block is used up, or there is none.
-    [[nodiscard]] std::optional<std::uint64_t> take_fence() noexcept;
+    [[nodiscard]] std::optional<std::uint64_t> next_fence() noexcept;
     // True once for each block: less than half of it is left, so that the store is to be asked.
     [[nodiscard]] bool take_turn_to_ask() noexcept;
     // Returns the highest number that any gateway is known to have; 0: none.
@@ -71,7 +71,7 @@ class LeaseCover {
     bool begun_ = false;
     std::uint64_t max_ = 0;
     std::uint64_t reported_ = 0;
-    Duration longest_{};        // of leases here
+    Duration longest_{};        // the longest lease here
     Duration span_{};           // longest_, or more for another gateway
     Duration told_{};           // the span that the store has confirmed
     std::uint64_t covered_ = 0; // slots

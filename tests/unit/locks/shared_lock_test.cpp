@@ -54,7 +54,7 @@ class SharedHall : public Hall {
         return lock.limit()->share_policy().leases();
     }
     std::optional<Grant> enter_shared(const Now& now, Duration ttl = 10s) {
-        LeaseRequest request{.ttl = ttl, .fence = *leases(*lock_).take_fence()};
+        LeaseRequest request{.ttl = ttl, .fence = *leases(*lock_).next_fence()};
         return enter(lock_, now, request);
     }
 

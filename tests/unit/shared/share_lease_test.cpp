@@ -59,8 +59,8 @@ TEST_CASE("a lock's counter tells the longest lease and the highest fencing numb
     CHECK(gateway.argument(fence_at) == "7");
     CHECK(gateway.argument(block_at) == "1");
     gateway.answer(gateway.lock_reply(1, 1000));
-    CHECK(gateway.leases().take_fence() == 1000);
-    CHECK(gateway.leases().take_fence() == 1001);
+    CHECK(gateway.leases().next_fence() == 1000);
+    CHECK(gateway.leases().next_fence() == 1001);
     CHECK(gateway.leases().highest_fence() == 1255);
     CHECK(gateway.leases().longest_lease() == 60s);
     CHECK(gateway.leases().covers(1));
@@ -73,16 +73,16 @@ TEST_CASE("a block is asked for while more than a third of the former one is lef
     CHECK(gateway.want() == Wanted::asked);
     gateway.answer(gateway.lock_reply(1, 1000));
     for (int i = 0; i < 128; ++i)
-        (void)gateway.leases().take_fence();
+        (void)gateway.leases().next_fence();
     CHECK_FALSE(gateway.leases().take_turn_to_ask());
     CHECK(gateway.want() == Wanted::told); // there is nothing to ask for
-    (void)gateway.leases().take_fence();
+    (void)gateway.leases().next_fence();
     CHECK(gateway.leases().take_turn_to_ask());
     CHECK_FALSE(gateway.leases().take_turn_to_ask());
     CHECK(gateway.want() == Wanted::asked);
     CHECK(gateway.argument(block_at) == "1");
     gateway.answer(gateway.lock_reply(1, 5000));
-    CHECK(gateway.leases().take_fence() == 5000);
+    CHECK(gateway.leases().next_fence() == 5000);
 }
 
 TEST_CASE("a slot that is given up takes its fencing numbers along") {
@@ -107,7 +107,7 @@ TEST_CASE("a slot that is given up takes its fencing numbers along") {
     gateway.run(10ms);
     CHECK(gateway.hold() == "0");
     CHECK_FALSE(gateway.leases().covers(1));
-    CHECK_FALSE(gateway.leases().take_fence().has_value());
+    CHECK_FALSE(gateway.leases().next_fence().has_value());
 }
 
 TEST_CASE("a lease of a session that was lost is not renewed while others hold the lock") {
@@ -123,7 +123,7 @@ TEST_CASE("a lease of a session that was lost is not renewed while others hold t
         beat[2] = std::string{"2-1"};
         gateway.answer("beat", beat);
         CHECK_FALSE(gateway.leases().covers(1));
-        CHECK_FALSE(gateway.leases().take_fence().has_value());
+        CHECK_FALSE(gateway.leases().next_fence().has_value());
         gateway.client.tick(gateway.now);
         CHECK(gateway.hold() == "1");
         Reply reply = gateway.lock_reply(1, 0, others ? 1 : 0);

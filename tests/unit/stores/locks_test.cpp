@@ -23,7 +23,7 @@ struct LockGateway : Gateway {
         const auto granted = [&] {
             const limits::Decision decision = client.request(net::read_clocks());
             if (decision.allowed() && leases().covers(1))
-                fence = leases().take_fence();
+                fence = leases().next_fence();
             if (decision.allowed() && !fence && !client.ask().waits())
                 client.want();
             return fence.has_value();
