@@ -69,9 +69,10 @@ ScheduleTerms random_terms(std::uint64_t seed, const Mode& mode) {
         terms.burst = 1 + random() % (2 * terms.number);
     if (mode.lock) {
         terms.lock = true;
-        terms.number = random() % 3 == 0 ? 2 + random() % 3 : 1; // most are mutexes
+        terms.number = random() % 3 == 0 ? 2 + random() % 3 : 1;      // most are mutexes
+        terms.per = std::chrono::milliseconds{100 + random() % 1900}; // to twice a session
         terms.demand *= 4;
-        terms.length = 8s;
+        terms.length = 10s;
     }
     const bool reloads = terms.burst == 0 && !mode.lock && random() % 4 == 0;
     terms.other_number = reloads ? 1 + random() % (2 * terms.number) : terms.number;

@@ -151,7 +151,7 @@ class Together(SharedLocks):
         self.assertGreater(granted[0][1]["fence"], lease["fence"])
         self.assertEqual(first.acquire()[0], 409)
         self.assertEqual(second.release(granted[0][1]["lease"])[0], 204)
-        status, lease = first.acquire()
+        status, lease = first.acquire(wait_ms=5000)
         self.assertEqual(status, 201)
         self.assertGreater(lease["fence"], granted[0][1]["fence"])
 

@@ -49,13 +49,13 @@ constexpr MistakeRow store_rows[] = {
     {MistakeRow::after_base,
      "permits: {address: 127.0.0.1:8082}\nstores: {main: {redis: 127.0.0.1:6379}}\n"
      "locks: {a: {shared: {store: main, on_store_failure: open}}}\nroutes: []\n",
-     "5:51: locks.a.shared.on_store_failure: \"open\" is for limits: a lock that each gateway "
+     "5:53: locks.a.shared.on_store_failure: \"open\" is for limits: a lock that each gateway "
      "grants alone has several holders; expected share or closed"},
     {MistakeRow::after_base,
      "permits: {address: 127.0.0.1:8082}\nstores: {main: {redis: 127.0.0.1:6379}}\n"
      "locks: {a: {shared: main}}\n"
      "routes: [{name: w, match: {path: /}, respond: {body: x}, require_fence: a}]\n",
-     "6:74: routes.w.require_fence: \"a\" is shared, and another gateway may have granted a later "
+     "6:73: routes[0].require_fence: \"a\" is shared, and another gateway may have granted a later "
      "number that this one has not heard of; expected a lock without shared, or a storage that "
      "compares the numbers"},
     {MistakeRow::after_base, "gateway_id: edge 1\nroutes: []\n",
@@ -132,7 +132,7 @@ TEST_CASE("a limit may be shared in short, and in full") {
 }
 
 TEST_CASE("so may a lock") {
-    const Config config = good(
+    const Config config = loaded(
         std::string{base} + "permits: {address: 127.0.0.1:8082}\n"
                             "stores: {main: {redis: 10.0.0.1:6379}}\n"
                             "locks:\n"
