@@ -95,8 +95,13 @@ void Simulation::start(int index, Duration time_to_live) {
     gateway.limits = make_limits();
     for (const limits::LimitPtr& limit : gateway.limits) {
         limit->share_policy().reserve_without_share({});
-        if (terms_.lock) // not all gateways have the same longest lease
-            limit->share_policy().leases().begin(terms_.number, terms_.per / (1 + index % 2));
+        if (!terms_.lock)
+            continue;
+        // Not all gateways have the same longest lease. A book of locks begins its fencing numbers
+        // with its wall clock.
+        limit->share_policy().leases().begin(terms_.number, terms_.per / (1 + index % 2));
+        const auto wall = gateway.now().wall.time_since_epoch() / 1ms;
+        limit->raise_fence(static_cast<std::uint64_t>(wall) * 2048);
     }
     gateway.client = std::make_unique<ShareClient>(
         SessionTerms{
