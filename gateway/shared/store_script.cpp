@@ -464,11 +464,10 @@ local lacks = grant < math.min(want, own.part)
 if hold < (last and last.hold or 0) and window > tonumber(counter.window or -1) then
     redis.call('HSET', KEYS[2], 'window', window)
 end
-local packed = string.format('%d:%d:%d', grant, want, seq)
-local first_fence, fences = 0, 0
+local place, first_fence, fences = '', 0, 0
 if lock then
     if hold == 0 and grant > 0 then turns, own.turn = turns + 1, turns + 1 end
-    packed = string.format('%s:%d:%d', packed, own.turn, now)
+    place = string.format(':%d:%d', own.turn, now)
     if grant > 0 and (hold == 0 or ARGV[18] == '1') then
         first_fence = math.max(fence, now * per_ms) + 1
         if first_fence + block < 2 ^ 53 then -- beyond that, numbers are not exact
@@ -480,7 +479,7 @@ end
 if grant == 0 and want == 0 then
     redis.call('HDEL', KEYS[2], me)
 else
-    redis.call('HSET', KEYS[2], me, packed)
+    redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d%s', grant, want, seq, place))
 end
 redis.call('PEXPIRE', KEYS[2], string.format('%d', life))
 local recalls = lacks and wanted == 1
