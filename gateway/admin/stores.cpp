@@ -35,20 +35,31 @@ Json session_json(const stores::StoreState& state, SteadyTime now) {
     return session;
 }
 
-Json sentinel_json(const stores::StoreSentinels& sentinels, const stores::StoreState& state) {
-    Json json{{"master", sentinels.master}};
-    if (!state.unconfirmed.empty())
-        json["failure"] = state.unconfirmed;
-    json["servers"] = Json::array();
-    for (const redis::SentinelState& each : state.sentinels) {
-        Json server{{"address", each.address}, {"up", each.up}};
+Json voters_json(const stores::StoreState& state) {
+    Json voters = Json::array();
+    for (const redis::VoterState& each : state.voters) {
+        Json voter{{"address", each.address}, {"up", each.up}};
         if (!each.names.empty())
-            server["names"] = each.names;
+            voter["names"] = each.names;
         if (!each.error.empty())
-            server["error"] = each.error;
-        json["servers"].push_back(std::move(server));
+            voter["error"] = each.error;
+        voters.push_back(std::move(voter));
     }
-    return json;
+    return voters;
+}
+
+// Adds what names the server, if anything does.
+void add_watch(Json& json, const stores::StoreSettings& settings, const stores::StoreState& state) {
+    Json watch;
+    if (settings.sentinels)
+        watch["master"] = settings.sentinels->master;
+    if (!state.unconfirmed.empty())
+        watch["failure"] = state.unconfirmed;
+    watch[settings.sentinels ? "servers" : "nodes"] = voters_json(state);
+    if (settings.sentinels)
+        json["sentinel"] = std::move(watch);
+    else if (!settings.cluster.empty())
+        json["cluster"] = std::move(watch);
 }
 
 Json store_json(const stores::Store& store, SteadyTime now) {
@@ -65,8 +76,7 @@ Json store_json(const stores::Store& store, SteadyTime now) {
     }
     if (!state.unfit.empty())
         json["unfit"] = state.unfit;
-    if (const auto& sentinels = store.settings().sentinels)
-        json["sentinel"] = sentinel_json(*sentinels, state);
+    add_watch(json, store.settings(), state);
     if (!state.last_error.empty())
         json["last_error"] = {
             {"text", state.last_error}, {"ago_ms", milliseconds_in(now - state.last_error_at)}};
@@ -74,7 +84,10 @@ Json store_json(const stores::Store& store, SteadyTime now) {
     json["limits"] = store.limits();
     json["locks"] = store.locks();
     json["counters"] = state.counters;
-    json["pauses"] = {{"under_way", store.pauses()}, {"learnt", counters.learnt_pauses.load()}};
+    json["pauses"] = {
+        {"under_way", store.pauses()},
+        {"learnt", counters.learnt_pauses.load()},
+        {"unshared", store.unshared_pauses()}};
     json["wants"] = {
         {"total", counters.wants.load()},
         {"told", counters.told.load()},

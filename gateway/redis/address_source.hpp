@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stint::redis {
@@ -34,6 +35,8 @@ class AddressSource {
     // Notes that the address found last is of no use now: it could not be connected, its connection
     // has ended, or its server is not a primary.
     virtual void note_failure() noexcept = 0;
+    // Notes that the server has sent a call elsewhere: "MOVED 3999 127.0.0.1:6381", "ASK ...".
+    virtual void note_redirect(std::string_view /*text*/) {}
 };
 
 // One address that is known beforehand.

@@ -26,6 +26,8 @@ struct Address {
     net::Endpoint endpoint = {};  // TCP or Unix
     std::string text = {};        // for people: "redis.internal:6379"
     std::string server_name = {}; // the name or address that its certificate must be for
+    // Calls need ASKING in front: the server takes a hash slot over from another one.
+    bool asking = false;
 };
 
 struct ConnectionSettings {

@@ -17,6 +17,7 @@ constexpr ErrorCodeKind error_kinds[] = {
     {"OOM", Failure::Kind::out_of_memory},       {"BUSY", Failure::Kind::script_running},
     {"NOAUTH", Failure::Kind::denied},           {"NOPERM", Failure::Kind::denied},
     {"WRONGPASS", Failure::Kind::denied},        {"NOSCRIPT", Failure::Kind::no_script},
+    {"MOVED", Failure::Kind::redirected},        {"ASK", Failure::Kind::redirected},
 };
 
 } // namespace

@@ -29,6 +29,7 @@ struct Failure {
         out_of_memory,  // OOM
         script_running, // BUSY: another script runs for too long
         denied,         // NOAUTH, NOPERM, WRONGPASS
+        redirected,     // MOVED, ASK: another node of the Cluster has the key
         no_script,      // NOSCRIPT, although the script was just loaded
         other_error,    // any other: the script may have run in part
     };

@@ -32,6 +32,11 @@ void Link::give_up(std::string what) {
         connection_->give_up(std::move(what));
 }
 
+void Link::redirect(std::string what) {
+    addresses_->note_redirect(what);
+    give_up(std::move(what));
+}
+
 void Link::change_address(std::string what) {
     changes_ = connection_ != nullptr;
     if (connection_)

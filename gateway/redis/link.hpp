@@ -62,8 +62,10 @@ class Link final : private Connection::Owner {
     // Ends the connection, with a later turn of the event loop: its commands are answered, and
     // another address is tried. what: "READONLY ...".
     void give_up(std::string what);
-    // The same, and the next attempt follows at once, also if none is under way now: the address
-    // source knows of another address.
+    // The same, because the server has sent a call elsewhere: "MOVED ...", "ASK ...".
+    void redirect(std::string what);
+    // The same as give_up(), and the next attempt follows at once, also if none is under way now:
+    // the address source knows of another address.
     void change_address(std::string what);
 
   private:

@@ -5,11 +5,6 @@
 
 namespace stint::redis {
 
-std::string HostPort::text() const {
-    const bool is_ipv6 = host.find(':') != std::string::npos;
-    return (is_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
-
 void SentinelVotes::note(std::size_t sentinel, SentinelWord word, SteadyTime asked) {
     words_.at(sentinel) = {std::move(word), asked};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "redis/host_port.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,16 +11,6 @@
 #include <vector>
 
 namespace stint::redis {
-
-// A host and its port: an address without brackets, or a name.
-struct HostPort {
-    std::string host = {};
-    std::uint16_t port = 0;
-
-    // Returns "10.0.0.1:6379", "[::1]:6379".
-    [[nodiscard]] std::string text() const;
-    friend bool operator==(const HostPort&, const HostPort&) = default;
-};
 
 // The answer of a Sentinel.
 struct SentinelWord {

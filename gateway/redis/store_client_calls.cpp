@@ -11,6 +11,13 @@ bool is_replica(Failure::Kind kind) noexcept {
     return kind == Failure::Kind::read_only || kind == Failure::Kind::primary_down;
 }
 
+// The command that lets a node of a Cluster carry the next one out although it does not own its key
+// yet.
+const std::string& asking() {
+    static const std::string command = command_of({"ASKING"});
+    return command;
+}
+
 } // namespace
 
 void StoreClient::call(
@@ -38,6 +45,8 @@ void StoreClient::send(std::string command, ReplyHandler handler, bool again) {
         return refuse(std::move(handler), down());
     if (again && !set_up_.load_again(*connection))
         return refuse(std::move(handler), {Failure::Kind::busy, "redis: too much is in flight"});
+    if (connection->address().asking && !connection->send(asking(), [](const Reply&) {}))
+        return refuse(std::move(handler), {Failure::Kind::busy, "redis: too much is in flight"});
     auto kept = std::make_shared<std::pair<std::string, ReplyHandler>>(
         std::move(command), std::move(handler));
     const auto sent = connection->send(kept->first, [this, kept, again](Reply reply) {
@@ -61,6 +70,8 @@ void StoreClient::on_reply(
         return send(std::move(command), handler, true);
     if (is_replica(failure.kind))
         calls_->give_up(printable(reply->text));
+    if (failure.kind == Failure::Kind::redirected)
+        calls_->redirect(printable(reply->text));
     handler(failure);
 }
 

@@ -14,10 +14,11 @@ namespace {
 // Returns what makes the counters of two stores the same: the servers and the counters' names.
 std::string place_of(const stores::StoreSettings& settings) {
     std::string place = settings.prefix + "\n" + settings.secret + "\n";
-    if (!settings.sentinels)
+    if (!settings.sentinels && settings.cluster.empty())
         return place + settings.host + "\n" + std::to_string(settings.port);
-    place += settings.sentinels->master;
-    for (const redis::HostPort& each : settings.sentinels->servers)
+    place += settings.sentinels ? settings.sentinels->master : "";
+    for (const redis::HostPort& each :
+         settings.sentinels ? settings.sentinels->servers : settings.cluster)
         place += "\n" + each.text();
     return place;
 }

@@ -25,6 +25,8 @@ class Making {
         settings.port = store.redis.port;
         if (store.sentinel)
             settings.sentinels = sentinels_of(store.name, *store.sentinel);
+        for (const config::StoreServer& node : store.cluster)
+            settings.cluster.push_back({node.host, node.port});
         settings.tls = tls_.store(store.name);
         if (store.tls)
             settings.server_name = store.tls->server_name;

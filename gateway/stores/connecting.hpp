@@ -4,7 +4,7 @@
 #include "net/types.hpp"
 #include "redis/address_source.hpp"
 #include "redis/link.hpp"
-#include "redis/sentinel_watch.hpp"
+#include "redis/primary_watch.hpp"
 #include "stores/store_settings.hpp"
 
 #include <memory>
@@ -14,15 +14,14 @@ namespace stint::stores {
 // Returns how to connect to the store's server.
 [[nodiscard]] redis::LinkSettings server_link(const StoreSettings& settings);
 
-// Begins to ask the store's Sentinels; null: it has none.
-[[nodiscard]] std::unique_ptr<redis::SentinelWatch> watch_sentinels(
+// Begins to ask the store's Sentinels, or its Cluster; null: it has neither.
+[[nodiscard]] std::unique_ptr<redis::PrimaryWatch> watch_primary(
     const net::Executor& executor,
     const StoreSettings& settings,
-    redis::SentinelWatch::Watcher& watcher);
+    redis::PrimaryWatch::Watcher& watcher);
 
-// Returns where the store's server is. sentinels: as watch_sentinels() returned them; outlives the
-// source.
+// Returns where the store's server is. watch: as watch_primary() returned it; outlives the source.
 [[nodiscard]] std::unique_ptr<redis::AddressSource> server_addresses(
-    const net::Executor& executor, const StoreSettings& settings, redis::SentinelWatch* sentinels);
+    const net::Executor& executor, const StoreSettings& settings, redis::PrimaryWatch* watch);
 
 } // namespace stint::stores

@@ -11,9 +11,9 @@ std::string digits_of(const Hash128& hash) {
 }
 
 CounterNames::CounterNames(std::string_view prefix, std::string_view secret)
-    : registry_{fmt::format("{}:{{0}}:r", prefix)}, pauses_{fmt::format("{}:{{0}}:p", prefix)},
-      counters_{fmt::format("{}:{{0}}:c:", prefix)}, hasher_{key_of_secret(
-                                                         secret.empty() ? prefix : secret)} {
+    : registry_{fmt::format("{{{}}}:r", prefix)}, pauses_{fmt::format("{{{}}}:p", prefix)},
+      counters_{fmt::format("{{{}}}:c:", prefix)}, hasher_{key_of_secret(
+                                                       secret.empty() ? prefix : secret)} {
     // Counters with other names are those of another store.
     if (secret.empty())
         return;

@@ -18,16 +18,16 @@ class CounterNames {
     // secret: empty: the prefix.
     CounterNames(std::string_view prefix, std::string_view secret);
 
-    // Returns the key of the registry of sessions, and the channel of messages: "stint:{0}:r", with
+    // Returns the key of the registry of sessions, and the channel of messages: "{stint}:r", with
     // a secret followed by ":" and 8 digits that depend on it.
     [[nodiscard]] const std::string& registry() const noexcept { return registry_; }
     // Returns the counter's key, of everything that makes counts incomparable:
-    // "stint:{0}:c:" and 32 hexadecimal digits. Two counters have the same name only if their
+    // "{stint}:c:" and 32 hexadecimal digits. Two counters have the same name only if their
     // 128-bit hashes collide. Throws std::bad_alloc.
     [[nodiscard]] std::string
     counter(const limits::LimitIdentity& identity, std::string_view key_text) const;
 
-    // Returns the key of the pauses that gateways tell each other: "stint:{0}:p", with a secret
+    // Returns the key of the pauses that gateways tell each other: "{stint}:p", with a secret
     // followed as the registry's.
     [[nodiscard]] const std::string& pauses() const noexcept { return pauses_; }
     // Returns the name of a cool-down's scope there. digest: limits::digest_of() its key's text.

@@ -20,16 +20,18 @@ bool is_old(std::string_view version) {
 
 } // namespace
 
-std::string unfit(const redis::ServerFacts& facts, bool assume_noeviction) {
+std::string unfit(const redis::ServerFacts& facts, const StoreSettings& settings) {
     if (facts.version.empty())
         return "it does not tell its version: the user may not run INFO";
     if (is_old(facts.version))
         return "its version is " + facts.version + ", which is older than 7.0";
     if (facts.role != "master")
         return "its role is " + facts.role + ", not master";
-    if (facts.cluster == true)
-        return "it is part of a Redis Cluster, which is not supported yet";
-    if (assume_noeviction)
+    if (facts.cluster == true && settings.cluster.empty())
+        return "it is part of a Redis Cluster: list the Cluster's nodes under `cluster`";
+    if (facts.cluster == false && !settings.cluster.empty())
+        return "it is not part of a Redis Cluster: name it under `redis`";
+    if (settings.assume_noeviction)
         return {};
     if (!facts.eviction_policy)
         return "it does not tell its eviction policy, because CONFIG is forbidden: "
@@ -40,15 +42,15 @@ std::string unfit(const redis::ServerFacts& facts, bool assume_noeviction) {
     return {};
 }
 
-std::string slow_failover(std::span<const redis::SentinelState> sentinels, Duration time_to_live) {
+std::string slow_failover(std::span<const redis::VoterState> voters, Duration time_to_live) {
     Duration longest{};
-    for (const redis::SentinelState& each : sentinels)
+    for (const redis::VoterState& each : voters)
         longest = std::max(longest, each.down_after);
     if (longest <= time_to_live / 2) // the rest is for the election
         return {};
-    return "the Sentinels wait " + std::to_string(longest / 1ms) +
-           " ms for a primary that is silent (down-after-milliseconds): more than half of "
-           "`session`, after two thirds of which gateways have no shares";
+    return std::to_string(longest / 1ms) +
+           " ms pass before a primary that is silent counts as down: more than half of `session`, "
+           "after two thirds of which gateways have no shares";
 }
 
 } // namespace stint::stores

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "base/time.hpp"
-#include "redis/sentinel_watch.hpp"
 #include "redis/server_facts.hpp"
+#include "redis/voter.hpp"
+#include "stores/store_settings.hpp"
 
 #include <span>
 #include <string>
@@ -11,13 +12,12 @@
 namespace stint::stores {
 
 // Returns why the server cannot keep the promise of shared limits: "its eviction policy is
-// allkeys-lru, not noeviction"; empty: it can. assume_noeviction: whatever it tells or does not
-// tell, its eviction policy is noeviction.
-[[nodiscard]] std::string unfit(const redis::ServerFacts& facts, bool assume_noeviction);
+// allkeys-lru, not noeviction"; empty: it can.
+[[nodiscard]] std::string unfit(const redis::ServerFacts& facts, const StoreSettings& settings);
 
-// Returns why a failover takes longer than gateways can use their shares: "the Sentinels wait 30 s
-// ..."; empty: it does not.
+// Returns why a failover takes longer than gateways can use their shares: "30000 ms pass before a
+// primary that is silent counts as down, ..."; empty: it does not.
 [[nodiscard]] std::string
-slow_failover(std::span<const redis::SentinelState> sentinels, Duration time_to_live);
+slow_failover(std::span<const redis::VoterState> voters, Duration time_to_live);
 
 } // namespace stint::stores

@@ -48,12 +48,15 @@ bool SharedPauses::tell(
     const Hash128& name, const limits::SharedPause& pause, SteadyTime now) noexcept try {
     const std::lock_guard lock{mutex_};
     Known* const is = known(name, now);
+    if (is == nullptr)
+        unshared_.fetch_add(1, std::memory_order_relaxed);
     if (is == nullptr || pause.end <= std::max(is->pause.end, now))
         return false;
     *is = {pause, false};
     return !std::exchange(has_untold_, true);
-} catch (const std::bad_alloc&) {
-    return false; // this gateway pauses alone
+} catch (const std::bad_alloc&) { // this gateway pauses alone
+    unshared_.fetch_add(1, std::memory_order_relaxed);
+    return false;
 }
 
 std::vector<PauseTold> SharedPauses::take_untold(std::size_t count, SteadyTime now) {

@@ -5,7 +5,9 @@
 #include "base/time.hpp"
 #include "limits/cooldown/pause_exchange.hpp"
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,6 +48,11 @@ class SharedPauses {
     std::size_t learn(std::span<const PauseTold> told, SteadyTime now);
 
     [[nodiscard]] std::size_t under_way(SteadyTime now) const;
+    // Returns how many pauses of this gateway the others were not told of, because too many were
+    // under way, or there was no memory.
+    [[nodiscard]] std::uint64_t unshared() const noexcept {
+        return unshared_.load(std::memory_order_relaxed);
+    }
 
   private:
     struct Known {
@@ -62,6 +69,7 @@ class SharedPauses {
     SteadyTime sweep_at_{};            // not before, in a full table
     std::size_t sweep_joined_at_ = 64; // entries
     bool has_untold_ = false;
+    std::atomic<std::uint64_t> unshared_{0};
 };
 
 } // namespace stint::stores

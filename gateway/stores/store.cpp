@@ -98,6 +98,10 @@ std::size_t Store::pauses() const {
     return shared_->pauses.under_way(net::read_steady_clock());
 }
 
+std::uint64_t Store::unshared_pauses() const noexcept {
+    return shared_->pauses.unshared();
+}
+
 bool Store::trust() noexcept {
     return thread_.joinable() && state().session == shared::SessionState::active &&
            net::post(loop_->executor(), [this] { loop_->trust(); });

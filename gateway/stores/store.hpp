@@ -56,7 +56,8 @@ class Store final : public limits::ShareSource, public limits::PauseExchange {
         const std::shared_ptr<limits::Cooldown>& cooldown,
         SteadyTime now) override;
     void tell(const Hash128& name, const limits::SharedPause& pause) noexcept override;
-    [[nodiscard]] std::size_t pauses() const; // under way, of all gateways
+    [[nodiscard]] std::size_t pauses() const;                     // under way, of all gateways
+    [[nodiscard]] std::uint64_t unshared_pauses() const noexcept; // see SharedPauses::unshared()
 
     // Tells the store that no gateway holds anything that it does not know of, so that a new store
     // gives shares at once. False: this gateway has no active session there, or no memory.

@@ -64,20 +64,20 @@ void StoreLoop::run() noexcept {
     shares_.drop_shares(now);
     shared_.limits.stand({}, now.steady);
     client_.reset();
-    sentinels_.reset();
+    watch_.reset();
 }
 
 void StoreLoop::connect(SteadyTime at) {
     connect_again_at_ = at + between_checks; // if there is no memory for it
     client_.reset();
-    if (!sentinels_) {
-        redis::SentinelWatch::Watcher& watcher = *this;
-        sentinels_ = watch_sentinels(executor(), shared_.settings, watcher);
+    if (!watch_) {
+        redis::PrimaryWatch::Watcher& watcher = *this;
+        watch_ = watch_primary(executor(), shared_.settings, watcher);
     }
     redis::StoreClient::Watcher& watcher = *this;
     client_ = std::make_unique<redis::StoreClient>(
         executor(), server_link(shared_.settings),
-        server_addresses(executor(), shared_.settings, sentinels_.get()),
+        server_addresses(executor(), shared_.settings, watch_.get()),
         std::string{shared::store_script()}, watcher);
     client_->subscribe(shared_.names.registry(), [this](std::string_view message) {
         turn([&](const Now& now) {
@@ -90,39 +90,41 @@ void StoreLoop::connect(SteadyTime at) {
     connect_again_at_ = SteadyTime::max();
 }
 
-void StoreLoop::on_sentinels() {
-    turn([this](const Now& now) { follow_sentinels(now.steady); });
+void StoreLoop::on_voters() {
+    turn([this](const Now& now) { follow_primary(now.steady); });
 }
 
 // Gives the server up as soon as a majority names another one.
-void StoreLoop::follow_sentinels(SteadyTime now) {
+void StoreLoop::follow_primary(SteadyTime now) {
     if (!client_)
         return; // there was no memory for it; the next word comes soon
-    const auto primary = sentinels_->primary(now);
-    if (primary && !sentinels_->confirms(now))
-        client_->change_address("the Sentinels name another primary: " + primary->text());
-    std::string why = primary ? std::string{} : sentinels_->failure(now);
+    const auto primary = watch_->primary(now);
+    if (primary && !watch_->confirms(now))
+        client_->change_address(
+            std::string{watch_->voters()} + " name another primary: " + primary->text());
+    std::string why = primary ? std::string{} : watch_->failure(now);
     if (why.empty() != unconfirmed_.empty()) {
         has_news_ = true;
         if (why.empty())
-            spdlog::info("store {}: the Sentinels name {}", shared_.settings.name, primary->text());
+            spdlog::info(
+                "store {}: {} name {}", shared_.settings.name, watch_->voters(), primary->text());
         else if (client_->up()) // else the client says so
             spdlog::warn("store {}: {}", shared_.settings.name, why);
     }
     unconfirmed_ = std::move(why);
-    std::string slow = slow_failover(sentinels_->state(), shared_.settings.time_to_live);
+    std::string slow = slow_failover(watch_->state(), shared_.settings.time_to_live);
     if (!slow.empty() && slow != told_slow_)
         spdlog::warn("store {}: {}", shared_.settings.name, slow);
     told_slow_ = std::move(slow);
 }
 
 bool StoreLoop::usable(SteadyTime now) const {
-    return client_ && client_->up() && unfit_.empty() && (!sentinels_ || sentinels_->confirms(now));
+    return client_ && client_->up() && unfit_.empty() && (!watch_ || watch_->confirms(now));
 }
 
 void StoreLoop::on_up(const redis::ServerFacts& facts) {
     turn([&](const Now& now) {
-        std::string why = unfit(facts, shared_.settings.assume_noeviction);
+        std::string why = unfit(facts, shared_.settings);
         const std::string address = client_->state().address;
         if (why.empty())
             spdlog::info("store {}: {} is up", shared_.settings.name, address);
@@ -248,6 +250,13 @@ void StoreLoop::report(const Now& now) {
 void StoreLoop::note_learnt(SteadyTime now) {
     const std::uint64_t before =
         shared_.counters.learnt_pauses.exchange(pauses_.learnt(), std::memory_order_relaxed);
+    const std::uint64_t unshared = shared_.pauses.unshared();
+    if (unshared != told_unshared_ && unshared_lines_.pass(now)) {
+        spdlog::warn(
+            "store {}: other gateways were not told of {} pauses since the start: {} are under way",
+            shared_.settings.name, unshared, SharedPauses::most);
+        told_unshared_ = unshared;
+    }
     if (pauses_.learnt() == before || !learnt_lines_.pass(now))
         return;
     spdlog::info(
@@ -285,7 +294,7 @@ void StoreLoop::publish(const Now& now) {
          .times_up = client.times_up,
          .unfit = unfit_,
          .unconfirmed = unconfirmed_,
-         .sentinels = sentinels_ ? sentinels_->state() : std::vector<redis::SentinelState>{},
+         .voters = watch_ ? watch_->state() : std::vector<redis::VoterState>{},
          .last_error = call_is_later ? last_failure_ : client.last_error,
          .last_error_at = call_is_later ? last_failure_at_ : client.last_error_at,
          .session = session.state(),

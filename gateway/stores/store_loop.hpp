@@ -3,7 +3,7 @@
 
 #include "base/once_a_second.hpp"
 #include "net/types.hpp"
-#include "redis/sentinel_watch.hpp"
+#include "redis/primary_watch.hpp"
 #include "redis/store_client.hpp"
 #include "shared/share_client.hpp"
 #include "stores/counter_names.hpp"
@@ -39,7 +39,7 @@ struct StoreShared {
 
 // Used on the store's thread but for executor(), run() and the constructor.
 class StoreLoop final : private redis::StoreClient::Watcher,
-                        private redis::SentinelWatch::Watcher,
+                        private redis::PrimaryWatch::Watcher,
                         private shared::Transport,
                         private shared::ShareListener {
   public:
@@ -71,9 +71,9 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     // The connection.
     void on_up(const redis::ServerFacts& facts) override;
     void on_down(const redis::Failure& why) override;
-    void on_sentinels() override;
+    void on_voters() override;
     void connect(SteadyTime at);
-    void follow_sentinels(SteadyTime now);
+    void follow_primary(SteadyTime now);
     [[nodiscard]] bool usable(SteadyTime now) const;
 
     // Calls: store_loop_calls.cpp.
@@ -109,7 +109,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     shared::ShareClient shares_;
     PauseTeller pauses_;
     std::string unfit_;       // why the server is not used
-    std::string unconfirmed_; // why no majority of the Sentinels names it
+    std::string unconfirmed_; // why no majority names it
     std::string told_slow_;   // the latest word about slow failovers that was logged
     SteadyTime connect_again_at_ = SteadyTime::max();
     bool was_up_ = false;
@@ -117,15 +117,17 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     shared::SessionState told_state_ = shared::SessionState::unknown;
     OnceASecond refusals_; // log lines about calls that the server refuses
     OnceASecond learnt_lines_;
+    OnceASecond unshared_lines_;
+    std::uint64_t told_unshared_ = 0; // pauses that were not shared, as the log says
     std::string last_failure_;
     SteadyTime last_failure_at_{};
     ServedLimits::Standing stood_;
     SteadyTime published_at_{};
     SteadyTime next_look_at_locks_{};
-    bool has_news_ = false;                           // to be published at once
-    std::optional<SteadyTime> leave_by_;              // stop() was called
-    std::unique_ptr<redis::SentinelWatch> sentinels_; // null: none
-    std::unique_ptr<redis::StoreClient> client_;      // goes first
+    bool has_news_ = false;                      // to be published at once
+    std::optional<SteadyTime> leave_by_;         // stop() was called
+    std::unique_ptr<redis::PrimaryWatch> watch_; // null: the address is known
+    std::unique_ptr<redis::StoreClient> client_; // goes first
 };
 
 } // namespace stint::stores

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
-#include "redis/sentinel_votes.hpp"
+#include "redis/host_port.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -34,6 +34,8 @@ struct StoreSettings {
     std::string name = {}; // "main"
     // If any, they name the server, instead of `host` and `port`.
     std::optional<StoreSentinels> sentinels = {};
+    // Nodes of a Cluster. If any, they name the server, instead of `host` and `port`.
+    std::vector<redis::HostPort> cluster = {};
     std::string host = "127.0.0.1"; // a name, or an address without brackets
     std::uint16_t port = 6379;
     std::shared_ptr<const tls::Client> tls = {}; // null: without TLS

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
-#include "redis/sentinel_watch.hpp"
+#include "redis/voter.hpp"
 #include "shared/session.hpp"
 
 #include <atomic>
@@ -23,10 +23,10 @@ struct StoreState {
     Duration round_trip = {};   // the last reply's
     std::uint64_t times_up = 0; // how often the server has come up
     std::string unfit = {};     // why the server is not used; empty: it is
-    // Why no majority of the Sentinels names the server, which is not used then; empty: one does,
-    // or there are no Sentinels.
+    // The reason why the server is not used for want of a majority that names it; empty: a majority
+    // does, or the store has neither Sentinels nor a Cluster.
     std::string unconfirmed = {};
-    std::vector<redis::SentinelState> sentinels = {};
+    std::vector<redis::VoterState> voters = {}; // the Sentinels, or nodes of the Cluster
     std::string last_error = {}; // the last reason why the server was down or refused a call
     SteadyTime last_error_at = {};
 

@@ -27,7 +27,7 @@ constexpr std::size_t pings = 101;
 
 using Words = std::vector<std::string_view>;
 
-class Trial final : private redis::Link::User, private redis::SentinelWatch::Watcher {
+class Trial final : private redis::Link::User, private redis::PrimaryWatch::Watcher {
   public:
     explicit Trial(const StoreSettings& settings)
         : settings_{settings}, key_{
@@ -35,23 +35,23 @@ class Trial final : private redis::Link::User, private redis::SentinelWatch::Wat
                                    ":check:" + digits_of(KeyHasher{}("check"))} {}
 
     TrialFacts run() {
-        redis::SentinelWatch::Watcher& watcher = *this;
-        sentinels_ = watch_sentinels(context_.get_executor(), settings_, watcher);
+        redis::PrimaryWatch::Watcher& watcher = *this;
+        watch_ = watch_primary(context_.get_executor(), settings_, watcher);
         redis::Link::User& user = *this;
         link_ = std::make_unique<redis::Link>(
             context_.get_executor(), server_link(settings_),
-            server_addresses(context_.get_executor(), settings_, sentinels_.get()), user);
+            server_addresses(context_.get_executor(), settings_, watch_.get()), user);
         context_.run_for(longest_trial);
         if (!ended_ && facts_.failure.empty())
             facts_.failure =
                 "it has not answered within " + std::to_string(longest_trial / 1s) + " s";
-        if (sentinels_)
-            facts_.sentinels = sentinels_->state();
+        if (watch_)
+            facts_.voters = watch_->state();
         return std::move(facts_);
     }
 
   private:
-    void on_sentinels() override { stop_if_over(); }
+    void on_voters() override { stop_if_over(); }
     void on_link_message(const redis::Value&) override {}
     void on_link_down(redis::Link&, const redis::Failure& why) override {
         facts_.failure = why.text;
@@ -132,10 +132,10 @@ class Trial final : private redis::Link::User, private redis::SentinelWatch::Wat
             link_->give_up("too much at once");
     }
 
-    // Each Sentinel is asked, too: two of three make a majority.
+    // Each voter is asked, too: two of three make a majority.
     void stop_if_over() {
-        const auto states = sentinels_ ? sentinels_->state() : std::vector<redis::SentinelState>{};
-        if (ended_ && std::ranges::none_of(states, [](const redis::SentinelState& each) {
+        const auto states = watch_ ? watch_->state() : std::vector<redis::VoterState>{};
+        if (ended_ && std::ranges::none_of(states, [](const redis::VoterState& each) {
                 return each.names.empty() && each.error.empty();
             }))
             context_.stop();
@@ -148,7 +148,7 @@ class Trial final : private redis::Link::User, private redis::SentinelWatch::Wat
     std::vector<Duration> round_trips_;
     int attempts_ = 0;
     bool ended_ = false;
-    std::unique_ptr<redis::SentinelWatch> sentinels_;
+    std::unique_ptr<redis::PrimaryWatch> watch_;
     std::unique_ptr<redis::Link> link_; // goes first
 };
 

@@ -54,36 +54,35 @@ std::string length_words(Duration length) {
 }
 
 std::string promise(const StoreSettings& settings, const TrialFacts& facts) {
-    const bool survives = settings.sentinels || facts.server.connected_replicas.value_or(0) > 0;
+    const bool replicated = facts.server.connected_replicas.value_or(0) > 0;
+    const bool promotes = settings.sentinels || (!settings.cluster.empty() && replicated);
     return fmt::format(
         "can be used: all gateways together admit what one would, whatever the server loses; "
         "without it they go on within their shares for {}, {}",
         length_words(settings.time_to_live * 2 / 3),
-        settings.sentinels ? "and a failover within that time costs no request"
-        : survives         ? "and somebody has to make a replica the server behind its address"
-                           : "and no replica takes its place");
+        promotes     ? "and a failover within that time costs no request"
+        : replicated ? "and somebody has to make a replica the server behind its address"
+                     : "and no replica takes its place");
 }
 
 // Returns why the store cannot be used; empty: it can.
 std::string obstacle(const StoreSettings& settings, const TrialFacts& facts) {
     if (!facts.failure.empty())
         return facts.failure;
-    if (std::string why = unfit(facts.server, settings.assume_noeviction); !why.empty())
+    if (std::string why = unfit(facts.server, settings); !why.empty())
         return why;
     if (!facts.refused.empty())
         return "the server refuses commands that it has to carry out";
     return {};
 }
 
-void add_sentinels(const StoreSettings& settings, const TrialFacts& facts, TrialReport& report) {
-    if (!settings.sentinels)
-        return;
-    if (const std::string slow = slow_failover(facts.sentinels, settings.time_to_live);
-        !slow.empty())
-        report.lines.push_back(line("sentinel", slow));
-    for (const redis::SentinelState& each : facts.sentinels)
+void add_voters(const StoreSettings& settings, const TrialFacts& facts, TrialReport& report) {
+    const std::string_view voter = settings.sentinels ? "sentinel" : "node";
+    if (const std::string slow = slow_failover(facts.voters, settings.time_to_live); !slow.empty())
+        report.lines.push_back(line(voter, slow));
+    for (const redis::VoterState& each : facts.voters)
         report.lines.push_back(line(
-            "sentinel",
+            voter,
             each.address + (each.error.empty() ? " names " + each.names : ": " + each.error)));
 }
 
@@ -91,7 +90,7 @@ void add_sentinels(const StoreSettings& settings, const TrialFacts& facts, Trial
 
 TrialReport trial_report(const StoreSettings& settings, const TrialFacts& facts) {
     TrialReport report;
-    add_sentinels(settings, facts, report);
+    add_voters(settings, facts, report);
     if (!facts.address.empty())
         report.lines.push_back(line("address", facts.address));
     if (!facts.server.version.empty()) {

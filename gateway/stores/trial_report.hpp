@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/time.hpp"
-#include "redis/sentinel_watch.hpp"
 #include "redis/server_facts.hpp"
+#include "redis/voter.hpp"
 #include "stores/store_settings.hpp"
 
 #include <string>
@@ -19,7 +19,7 @@ struct TrialFacts {
     std::vector<std::string> refused =
         {};                   // commands with the server's words: "PUBLISH: NOPERM ..."
     Duration round_trip = {}; // the median of some PINGs
-    std::vector<redis::SentinelState> sentinels = {};
+    std::vector<redis::VoterState> voters = {}; // the Sentinels, or nodes of the Cluster
 };
 
 struct TrialReport {

@@ -6,8 +6,7 @@
 namespace stint::shared {
 namespace {
 
-constexpr const char* registry_key = "stint";
-const std::string registry_name = "registry";
+constexpr const char* lua_key = "stint"; // of this object in Lua's own registry
 
 void push(lua_State* state, std::string_view text) {
     lua_pushlstring(state, text.data(), text.size());
@@ -24,7 +23,7 @@ std::string text_at(lua_State* state, int index) {
 LuaStore::LuaStore(std::string_view script) : state_{luaL_newstate()} {
     luaL_openlibs(state_);
     lua_pushlightuserdata(state_, this);
-    lua_setfield(state_, LUA_REGISTRYINDEX, registry_key);
+    lua_setfield(state_, LUA_REGISTRYINDEX, lua_key);
     lua_newtable(state_);
     lua_pushcfunction(state_, &LuaStore::call_command);
     lua_setfield(state_, -2, "call");
@@ -41,7 +40,7 @@ LuaStore::~LuaStore() {
 Reply LuaStore::run(const Call& call, std::int64_t clock) {
     clock_ = clock;
     lua_newtable(state_);
-    push(state_, registry_name);
+    push(state_, registry_key);
     lua_rawseti(state_, -2, 1);
     push(state_, call.counter);
     lua_rawseti(state_, -2, 2);
@@ -80,7 +79,7 @@ Reply LuaStore::reply_at_top() {
 }
 
 int LuaStore::call_command(lua_State* state) {
-    lua_getfield(state, LUA_REGISTRYINDEX, registry_key);
+    lua_getfield(state, LUA_REGISTRYINDEX, lua_key);
     auto* const self = static_cast<LuaStore*>(lua_touserdata(state, -1));
     lua_pop(state, 1);
     return self->command(state);

@@ -27,6 +27,8 @@ struct StoreData {
 
 class LuaStore {
   public:
+    static constexpr std::string_view registry_key = "registry"; // KEYS[1]
+
     explicit LuaStore(std::string_view script);
     LuaStore(const LuaStore&) = delete;
     LuaStore& operator=(const LuaStore&) = delete;

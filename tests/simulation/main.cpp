@@ -6,6 +6,8 @@
 //   told of by
 //                                                    Sentinels; not if one Sentinel's word is
 //                                                    enough
+//   shared_simulation migrations MODE COUNT [FIRST]  so, too, while the hash slot moves between
+//                                                    nodes; not if the store does not notice it
 //   shared_simulation calm MODE                      how much is admitted without faults
 //   shared_simulation tell MODE SCHEDULE             what happens in one schedule
 // MODE: sliding, fixed, clock, bucket, lock. The same arguments make the same schedules.
@@ -125,6 +127,39 @@ int split(const Mode& mode, std::uint64_t count, std::uint64_t first) {
     return by_majority == 0 && by_one > 0 && admitted > 0 ? 0 : 1;
 }
 
+std::string script_without(std::string_view safeguard) {
+    const auto mutant = std::ranges::find(mutants, safeguard, &Mutant::name);
+    return mutant != std::end(mutants) ? mutated(*mutant) : std::string{store_script()};
+}
+
+// The hash slot moves, while all else goes wrong as well.
+int migrations(const Mode& mode, std::uint64_t count, std::uint64_t first) {
+    std::uint64_t admitted = 0;
+    const auto broken = [&](LuaStore& store, bool whole) {
+        std::uint64_t found = 0;
+        for (std::uint64_t seed = first; seed < first + count; ++seed) {
+            ScheduleTerms terms = random_terms(seed, mode);
+            terms.migrates = true;
+            terms.keys = 2;
+            terms.length = 10s;
+            const Outcome outcome = Simulation{terms, store}.run();
+            admitted += whole ? outcome.admitted.size() : 0;
+            const std::string how = broken_promise(terms, outcome);
+            if (!how.empty() && ++found <= 5 && whole)
+                std::cout << mode.name << " schedule " << seed << ": " << how << "\n";
+        }
+        return found;
+    };
+    LuaStore store{std::string{store_script()}};
+    LuaStore blind{script_without("another primary is not noticed")};
+    const std::uint64_t noticed = broken(store, true);
+    const std::uint64_t unnoticed = broken(blind, false);
+    std::cout << mode.name << ": " << count << " schedules with a slot that moves, " << admitted
+              << " admitted, " << noticed << " above the number; " << unnoticed
+              << " if another node is not noticed\n";
+    return noticed == 0 && unnoticed > 0 && admitted > 0 ? 0 : 1;
+}
+
 Outcome outcome_of(const Scenario& scenario, LuaStore& store, bool mutant, bool tell = false) {
     Simulation simulation{terms_of(scenario), store, tell};
     if (mutant && scenario.mutant == shares_outlive_sessions)
@@ -157,11 +192,6 @@ broken_by_mutant(const Scenario& scenario, const Outcome& outcome, const Outcome
                ? ""
                : std::to_string(admitted) + " admitted instead of " +
                      std::to_string(whole.admitted.size());
-}
-
-std::string script_without(std::string_view safeguard) {
-    const auto mutant = std::ranges::find(mutants, safeguard, &Mutant::name);
-    return mutant != std::end(mutants) ? mutated(*mutant) : std::string{store_script()};
 }
 
 // Plays what is written down: it keeps its promise, and does not without its safeguard.
@@ -280,6 +310,9 @@ int run(const std::vector<std::string>& words) {
             mode_named(word(1)), std::stoull(word(2)), words.size() > 3 ? std::stoull(word(3)) : 1);
     if (what == "split")
         return split(
+            mode_named(word(1)), std::stoull(word(2)), words.size() > 3 ? std::stoull(word(3)) : 1);
+    if (what == "migrations")
+        return migrations(
             mode_named(word(1)), std::stoull(word(2)), words.size() > 3 ? std::stoull(word(3)) : 1);
     if (what == "mutants")
         return try_mutants(std::stoull(word(1)));

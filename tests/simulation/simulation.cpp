@@ -165,6 +165,7 @@ void Simulation::fail_over() {
         leave_former_primary();
     store_.data = replica_;
     store_.replication_id = "bb" + std::to_string(++replication_ids_);
+    end_migration();
     note("the store fails over");
 }
 
@@ -293,12 +294,19 @@ void Simulation::demand(int index) {
 void Simulation::deliver(int index, std::uint64_t life, std::size_t primary, Call call) {
     if (primary == formers_.size() && now_ < store_down_until_)
         return;
+    Gateway& gateway = *gateways_[static_cast<std::size_t>(index)];
+    const std::uint64_t number = call.number;
+    if (!serves(call))
+        return at(now_ + delay(gateway), [this, &gateway, life, number] {
+            if (gateway.life != life || now_ < gateway.cut_until || now_ < gateway.paused_until)
+                return;
+            gateway.client->failed(number, gateway.now()); // TRYAGAIN
+            tick(gateway);
+        });
     Reply answer = run_at(primary, call);
     outcome_.store_calls += now_ >= terms_.begin.count() ? 1 : 0;
-    Gateway& gateway = *gateways_[static_cast<std::size_t>(index)];
     if (gateway.lossy && chance(0.3))
         return;
-    const std::uint64_t number = call.number;
     at(now_ + delay(gateway), [this, index, life, primary, number, answer] {
         reply(index, life, primary, number, answer);
     });
@@ -354,9 +362,11 @@ Outcome Simulation::run() {
         clone_and_reload();
         at(between(1300ms, 3s), [this] { faults(); });
     }
+    if (terms_.migrates)
+        at(between(1s, 2s), [this] { move_slot(); });
     const Duration lag = terms_.faults ? Duration{between(1ms, 300ms)} : Duration{100ms};
     std::function<void()> replicate = [this, lag, &replicate] {
-        replica_ = store_.data;
+        remember();
         at(now_ + lag.count(), replicate);
     };
     if (terms_.faults)

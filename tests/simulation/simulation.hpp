@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <queue>
@@ -42,7 +43,8 @@ struct ScheduleTerms {
     // If any, they tell the gateways of another primary, each sooner or later; the former one
     // goes on serving those who have not been told.
     std::size_t sentinels = 0;
-    bool majority = true; // else a gateway believes the Sentinel that it reaches
+    bool majority = true;  // else a gateway believes the Sentinel that it reaches
+    bool migrates = false; // the store's hash slot moves between nodes of a Cluster
     std::uint64_t seed = 1;
 };
 
@@ -110,7 +112,10 @@ class Simulation {
     void repeat_next_call(int index, Duration later);
     void repeat_next_return(int index, Duration later);
     // What the store has now is what fail_over() brings back.
-    void remember() { replica_ = store_.data; }
+    void remember() {
+        replica_ = store_.data;
+        replica_at_ = now_;
+    }
     void fail_over();
     void flush();
     void step_store_clock(Duration by) { store_offset_ += by.count(); }
@@ -157,6 +162,10 @@ class Simulation {
     [[nodiscard]] Reply run_at(std::size_t primary, const Call& call);
     void leave_former_primary();
     void ask_sentinels(Gateway& gateway);
+    void move_slot();
+    void move_key(const std::string& key);
+    void end_migration(); // the source has failed over
+    [[nodiscard]] bool serves(const Call& call) const;
     void spread(const std::string& counter);
     [[nodiscard]] Instant delay(const Gateway& gateway);
     [[nodiscard]] std::int64_t store_clock() const;
@@ -179,6 +188,10 @@ class Simulation {
     double store_rate_ = 1;
     Instant store_down_until_ = 0;
     StoreData replica_;
+    Instant replica_at_ = 0;
+    bool moving_ = false;                  // the slot is on its way
+    std::string target_;                   // the replication id of the node that it moves to
+    std::map<std::string, Instant> moved_; // keys that are there
     struct Former {
         StoreData data;
         std::string replication_id;

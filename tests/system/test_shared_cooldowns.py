@@ -71,7 +71,7 @@ class OneForAll(SharedCooldowns):
         self.assertNotIn("another gateway", self.explained(first)["because"])
         self.assertTrue(self.pauses(second)[0]["elsewhere"])
         self.assertNotIn("elsewhere", self.pauses(first)[0])
-        self.assertEqual(self.store(second)["pauses"], {"under_way": 1, "learnt": 1})
+        self.assertEqual(self.store(second)["pauses"], {"under_way": 1, "learnt": 1, "unshared": 0})
         self.assertEqual(second.admin.metrics().sum("stint_store_pauses_learnt_total", store="main"), 1)
         self.assertIn("as other gateways were told", second.log())
 

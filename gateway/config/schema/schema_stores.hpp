@@ -29,8 +29,10 @@ struct StoreSentinel {
 
 struct Store {
     std::string name;
-    StoreServer redis{}; // without `sentinel`
+    // One of the three:
+    StoreServer redis{};
     std::optional<StoreSentinel> sentinel{};
+    std::vector<StoreServer> cluster{}; // some of its nodes
     std::optional<UpstreamTls> tls{};
     std::string username{};       // empty = the server's default user
     std::string password_file{};  // absolute, or relative to the working folder; empty = none

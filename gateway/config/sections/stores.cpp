@@ -43,19 +43,35 @@ void read_server(const Field& field, const Value& value, Store& store, LoadState
         store.redis = std::move(*server);
 }
 
-void read_sentinels(const Field& field, const Value& value, StoreSentinel& sentinel, LoadState&) {
+void read_servers(const Field& field, const Value& value, std::vector<StoreServer>& servers) {
     const auto items = value.items(field.expected);
     if (items && items->empty())
         value.wrong("is empty; expected " + std::string{field.expected});
     for (const Value& item : items.value_or(std::vector<Value>{})) {
-        auto server = server_in(item, "an address such as 10.0.0.1:26379");
+        auto server = server_in(item, "an address such as 10.0.0.1:6379");
         if (!server)
             continue;
-        if (std::ranges::find(sentinel.servers, server->text, &StoreServer::text) !=
-            sentinel.servers.end())
+        if (std::ranges::find(servers, server->text, &StoreServer::text) != servers.end())
             item.wrong(in_quotes(server->text) + " is listed already; remove one");
-        sentinel.servers.push_back(std::move(*server));
+        servers.push_back(std::move(*server));
     }
+}
+
+template <class S, auto M>
+constexpr FieldOf<S> servers_row(const Field& field) {
+    return Fields<S>::other(
+        field,
+        {.kind = FieldType::Kind::text, .is_list = true, .name = "address, or name and port"},
+        [](const Field& of, const Value& value, S& section, LoadState&) {
+            read_servers(of, value, std::invoke(M, section));
+        },
+        [](const Field& of, const S& section, const Config&, Shown::Map& members) {
+            Shown::List list;
+            for (const StoreServer& server : std::invoke(M, section))
+                list.push_back(Shown{server.text});
+            if (!list.empty())
+                add(members, of.key, std::move(list));
+        });
 }
 
 template <class S, auto M>
@@ -98,20 +114,12 @@ constexpr std::array sentinel_table{
          .expected = "a name such as mymaster",
          .required = true},
         "name"),
-    SentinelRow::other(
+    servers_row<StoreSentinel, &StoreSentinel::servers>(
         {.key = "servers",
          .about = "All Sentinels, or a majority of them at least.",
          .expected = "a list of addresses such as [10.0.0.1:26379, 10.0.0.2:26379, "
                      "10.0.0.3:26379]",
-         .required = true},
-        {.kind = FieldType::Kind::text, .is_list = true, .name = "address, or name and port"},
-        &read_sentinels,
-        [](const Field& field, const StoreSentinel& of, const Config&, Shown::Map& members) {
-            Shown::List list;
-            for (const StoreServer& server : of.servers)
-                list.push_back(Shown{server.text});
-            add(members, field.key, std::move(list));
-        }),
+         .required = true}),
     SentinelRow::text<&StoreSentinel::username, parse_name_in_store>(
         {.key = "username",
          .about = "The user of AUTH at the Sentinels.",
@@ -125,14 +133,20 @@ constexpr std::array sentinel_table{
     tls_row<StoreSentinel>("TLS to the Sentinels, as the server's."),
 };
 
-// Reads `sentinel`, and requires either it or `redis`.
+// Reads `sentinel`, and requires either it, `cluster` or `redis`.
 void read_place(const Section& section, Store& store, LoadState& loading) {
-    const auto sentinel = section.find("sentinel");
-    const auto redis = section.find("redis");
-    if (sentinel && redis)
-        section.wrong_at("sentinel", "excludes redis; keep one of them");
-    if (!sentinel && !redis)
+    constexpr std::array<std::string_view, 3> places{"redis", "sentinel", "cluster"};
+    std::string_view first;
+    for (const std::string_view each : places) {
+        if (!section.find(each))
+            continue;
+        if (!first.empty())
+            section.wrong_at(each, "excludes " + std::string{first} + "; keep one of them");
+        first = each;
+    }
+    if (first.empty())
         section.value().wrong("redis is missing; expected an address such as 127.0.0.1:6379");
+    const auto sentinel = section.find("sentinel");
     if (!sentinel)
         return;
     StoreSentinel& of = store.sentinel.emplace();
@@ -144,9 +158,9 @@ using StoreRow = Fields<Store>;
 constexpr std::array store_table{
     StoreRow::other(
         {.key = "redis",
-         .about = "The server: Redis from 7.0, or Valkey; a single one, without Cluster.",
+         .about = "The server: Redis from 7.0, or Valkey.",
          .expected = "an address such as 127.0.0.1:6379",
-         .otherwise = "*required* without `sentinel`"},
+         .otherwise = "*required* without `sentinel` or `cluster`"},
         {.kind = FieldType::Kind::text, .name = "address, or name and port"},
         &read_server,
         [](const Field& field, const Store& store, const Config&, Shown::Map& members) {
@@ -164,6 +178,11 @@ constexpr std::array store_table{
             if (store.sentinel)
                 add(members, field.key, shown(sentinel_fields(), *store.sentinel, config));
         }),
+    servers_row<Store, &Store::cluster>(
+        {.key = "cluster",
+         .about = "Instead of redis: nodes of a Redis Cluster, through which the others are found.",
+         .expected = "a list of addresses such as [10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379]",
+         .otherwise = "none"}),
     tls_row<Store>("TLS to the server: a map as an upstream's, {} for the system's certificates."),
     StoreRow::text<&Store::username, parse_name_in_store>(
         {.key = "username",

@@ -35,4 +35,10 @@ void write_command(std::string& out, std::span<const std::string_view> arguments
         writer.add(argument);
 }
 
+std::string command_of(std::initializer_list<std::string_view> words) {
+    std::string command;
+    write_command(command, {words.begin(), words.end()});
+    return command;
+}
+
 } // namespace stint::redis

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,5 +33,8 @@ class CommandWriter {
 
 // Appends a command with these arguments; the first is its name.
 void write_command(std::string& out, std::span<const std::string_view> arguments);
+
+// Returns a command of these words; the first is its name.
+[[nodiscard]] std::string command_of(std::initializer_list<std::string_view> words);
 
 } // namespace stint::redis

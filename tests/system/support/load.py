@@ -126,3 +126,18 @@ class Load:
             self._busy -= 1
         selector.unregister(connection.sock)
         connection.sock.close()
+
+
+def most_in_a_span(kept, per) -> int:
+    """The most admissions that were asked for and answered within a span of `per`: no more than what
+    was admitted in it."""
+    admitted = sorted(each for each in kept if each[2] == 200)
+    most = 0
+    for at, (began, _, _) in enumerate(admitted):
+        inside = 0
+        for asked, came, _ in admitted[at:]:
+            if asked >= began + per:
+                break
+            inside += came < began + per
+        most = max(most, inside)
+    return most

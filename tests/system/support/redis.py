@@ -1,5 +1,6 @@
 """A redis-server of its own, without files."""
 
+import signal
 import socket
 import subprocess
 import tempfile
@@ -17,6 +18,7 @@ class Redis:
         self._options = options
         self._preexec = preexec
         self._process = None
+        self.stopped = False
         test.addCleanup(self._folder.cleanup)
         test.addCleanup(self.kill)
         self.start()
@@ -41,6 +43,15 @@ class Redis:
             self._process.kill()
             self._process.wait()
             self._process = None
+            self.stopped = False
+
+    def stop(self) -> None:
+        self.send_signal(signal.SIGSTOP)
+        self.stopped = True
+
+    def go_on(self) -> None:
+        self.send_signal(signal.SIGCONT)
+        self.stopped = False
 
     def send_signal(self, number) -> None:
         self._process.send_signal(number)

@@ -20,6 +20,13 @@ constexpr MistakeRow store_rows[] = {
     {MistakeRow::after_base,
      "stores: {main: {redis: 127.0.0.1:6379, sentinel: {master: m, servers: [a:1]}}}\nroutes: []\n",
      "3:40: stores.main.sentinel: excludes redis; keep one of them"},
+    {MistakeRow::after_base, "stores: {main: {cluster: [a:1], redis: b:1}}\nroutes: []\n",
+     "3:17: stores.main.cluster: excludes redis; keep one of them"},
+    {MistakeRow::after_base, "stores: {main: {cluster: []}}\nroutes: []\n",
+     "3:26: stores.main.cluster: is empty; expected a list of addresses such as [10.0.0.1:6379, "
+     "10.0.0.2:6379, 10.0.0.3:6379]"},
+    {MistakeRow::after_base, "stores: {main: {cluster: [a:1, a:1]}}\nroutes: []\n",
+     "3:32: stores.main.cluster[1]: \"a:1\" is listed already; remove one"},
     {MistakeRow::after_base, "stores: {main: {sentinel: [a:1]}}\nroutes: []\n",
      "3:27: stores.main.sentinel: found a list; expected a map such as {master: mymaster, servers: "
      "[10.0.0.1:26379]}"},
@@ -34,7 +41,7 @@ constexpr MistakeRow store_rows[] = {
     {MistakeRow::after_base,
      "stores: {main: {sentinel: {master: m, servers: [a:1, 'unix:/s']}}}\nroutes: []\n",
      "3:54: stores.main.sentinel.servers[1]: is no address of a store; expected an address such as "
-     "10.0.0.1:26379"},
+     "10.0.0.1:6379"},
     {MistakeRow::after_base,
      "stores: {main: {sentinel: {master: m, servers: [a:1, a:1]}}}\nroutes: []\n",
      "3:54: stores.main.sentinel.servers[1]: \"a:1\" is listed already; remove one"},
@@ -109,6 +116,17 @@ TEST_CASE("Sentinels may name a store's server") {
     REQUIRE(sentinel.servers.size() == 2);
     CHECK(sentinel.servers[1].host == "::1");
     CHECK(sentinel.servers[1].port == 2);
+}
+
+TEST_CASE("nodes of a Cluster may name a store's server") {
+    const Config config =
+        loaded(std::string{base} + "stores: {main: {cluster: [a.b:1, '[::1]:2']}}\nroutes: []\n");
+    REQUIRE(config.stores.size() == 1);
+    CHECK(config.stores[0].redis.text.empty());
+    REQUIRE(config.stores[0].cluster.size() == 2);
+    CHECK(config.stores[0].cluster[0].host == "a.b");
+    CHECK(config.stores[0].cluster[1].host == "::1");
+    CHECK(config.stores[0].cluster[1].port == 2);
 }
 
 TEST_CASE("a limit may be shared in short, and in full") {

@@ -38,6 +38,12 @@ inline std::string command(const std::vector<std::string_view>& arguments) {
     return text;
 }
 
+// Returns a text as the server sends it.
+inline std::string bulk(const std::string& text) {
+    std::string made{'$'};
+    return made.append(std::to_string(text.size())).append("\r\n").append(text).append("\r\n");
+}
+
 // What a server of RESP3 says to the handshake.
 inline const std::string hello3 = "%2\r\n+server\r\n+redis\r\n+proto\r\n:3\r\n+OK\r\n";
 // What one says that knows RESP2 alone.

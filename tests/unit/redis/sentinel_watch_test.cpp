@@ -2,8 +2,8 @@
 #include "fixture.hpp"
 #include "net/address.hpp"
 #include "net/clock.hpp"
-#include "redis/sentinel_addresses.hpp"
 #include "redis/sentinel_watch.hpp"
+#include "redis/watched_addresses.hpp"
 #include "store_fixture.hpp"
 
 #include <doctest/doctest.h>
@@ -21,24 +21,18 @@ namespace {
 
 constexpr int patient = 60; // seconds
 
-std::string bulk(const std::string& text) {
-    std::string made{'$'};
-    return made.append(std::to_string(text.size())).append("\r\n").append(text).append("\r\n");
-}
-
 std::string answers(const std::string& id, const std::string& port, int others = 2) {
     return bulk(id) + "%3\r\n" + bulk("ip") + bulk("127.0.0.1") + bulk("num-other-sentinels") +
            bulk(std::to_string(others)) + bulk("down-after-milliseconds") + bulk("500") + "*2\r\n" +
            bulk("127.0.0.1") + bulk(port);
 }
 
-struct PlayedSentinels : SentinelWatch::Watcher {
+struct PlayedSentinels : PrimaryWatch::Watcher {
     explicit PlayedSentinels(std::chrono::milliseconds interval = std::chrono::seconds{patient}) {
         SentinelWatchSettings of{
             .master = "mymaster",
             .link = quick(),
-            .interval = interval,
-            .validity = std::chrono::seconds{patient}};
+            .times = {.interval = interval, .validity = std::chrono::seconds{patient}}};
         for (int i = 0; i < 3; ++i) {
             listening.push_back(std::make_unique<ListeningWire>(loop));
             const std::string text = listening.back()->text();
@@ -47,7 +41,7 @@ struct PlayedSentinels : SentinelWatch::Watcher {
         }
         watch.emplace(loop.get_executor(), std::move(of), *this);
     }
-    void on_sentinels() override { ++told; }
+    void on_voters() override { ++told; }
 
     Wire accept(std::size_t sentinel) {
         Wire far = listening[sentinel]->accept();
@@ -177,7 +171,7 @@ TEST_CASE("a connection goes to the primary that the Sentinels name, and follows
     store.script = "lua";
     // A pause would outlast the test.
     store.open_at(
-        std::make_unique<SentinelAddresses>(played.loop.get_executor(), *played.watch, ""),
+        std::make_unique<WatchedAddresses>(played.loop.get_executor(), *played.watch, ""),
         {settings(), std::chrono::hours{1}, std::chrono::hours{1}});
     const auto accept = [&](ListeningWire& wire) {
         Wire far = wire.accept();
@@ -210,7 +204,7 @@ TEST_CASE("a connection goes to the primary that the Sentinels name, and follows
 
 TEST_CASE("a search without a majority ends, and says why") {
     PlayedSentinels played;
-    SentinelAddresses source{played.loop.get_executor(), *played.watch, ""};
+    WatchedAddresses source{played.loop.get_executor(), *played.watch, ""};
     std::optional<AddressSource::Answer> found;
     source.find([&](const AddressSource::Answer& answer) { found = answer; });
     run_until(played.loop, [&] { return found.has_value(); });

@@ -45,7 +45,7 @@ TEST_CASE("a server is killed and starts again, first with its data, then withou
     Crowd crowd{settings_of(server, 3), two_limits()};
     crowd.await_admissions();
     kill_and_start(crowd, server);
-    CHECK(contains(ask(server, "KEYS '*'"), "test:{0}:r"));
+    CHECK(contains(ask(server, "KEYS '*'"), "{test}:r"));
     CHECK(ask(server, "CONFIG SET appendonly no") == "OK\n");
     std::filesystem::remove_all(server.folder().path() / "appendonlydir");
     kill_and_start(crowd, server);

@@ -22,7 +22,7 @@ template <class Change>
 std::string with(Change change, bool assume_noeviction = false) {
     redis::ServerFacts facts = fit_server();
     change(facts);
-    return unfit(facts, assume_noeviction);
+    return unfit(facts, StoreSettings{.assume_noeviction = assume_noeviction});
 }
 
 bool says(const std::string& text, const std::string& part) {
@@ -42,9 +42,19 @@ TEST_CASE("what makes a server unfit is said") {
     CHECK(says(with([](auto& facts) { facts.version = ""; }), "INFO"));
     CHECK(says(with([](auto& facts) { facts.version = "unstable"; }), "unstable"));
     CHECK(says(with([](auto& facts) { facts.role = "slave"; }), "slave"));
-    CHECK(says(with([](auto& facts) { facts.cluster = true; }), "not supported yet"));
+    CHECK(says(with([](auto& facts) { facts.cluster = true; }), "under `cluster`"));
     CHECK(says(with([](auto& facts) { facts.eviction_policy = "volatile-ttl"; }), "volatile-ttl"));
     CHECK(says(with([](auto& facts) { facts.eviction_policy.reset(); }), "assume"));
+}
+
+TEST_CASE("a store on a Cluster takes a node of one, and no other server") {
+    const StoreSettings settings{.cluster = {{"10.0.0.1", 6379}}};
+    redis::ServerFacts facts = fit_server();
+    CHECK(says(unfit(facts, settings), "not part of a Redis Cluster"));
+    facts.cluster = true;
+    CHECK(unfit(facts, settings).empty());
+    facts.role = "slave";
+    CHECK(says(unfit(facts, settings), "slave"));
 }
 
 TEST_CASE("an assumption stands for the eviction policy alone") {

@@ -52,7 +52,7 @@ struct Teller : shared::Transport {
     SharedPauses pauses;
     std::vector<shared::Call> calls;
     shared::Session session{{.gateway = "gw", .session = "me"}};
-    PauseTeller teller{"stint:{0}:p", pauses, *this};
+    PauseTeller teller{"{stint}:p", pauses, *this};
 };
 
 // A gateway's cool-downs at a store.
@@ -137,7 +137,7 @@ TEST_CASE("pauses are read and told when the store is up, and told as they begin
     REQUIRE(gateway.calls.size() == 1);
     CHECK(gateway.operation() == "pauses");
     CHECK(PauseTeller::owns(gateway.calls.back().number));
-    CHECK(gateway.calls.back().counter == "stint:{0}:p");
+    CHECK(gateway.calls.back().counter == "{stint}:p");
     gateway.go_on(second(1));
     CHECK(gateway.calls.size() == 1); // one at a time
     gateway.answer(second(1), "fedcba98765432100000000000000007:4000:503 nonsense");
@@ -231,7 +231,7 @@ TEST_CASE("what the store has not heard is told again after a while") {
 
 TEST_CASE("messages of pauses are told from others, and nonsense is none") {
     Teller gateway;
-    CHECK_FALSE(gateway.teller.take("other stint:{0}:c:1", "me", second(0)));
+    CHECK_FALSE(gateway.teller.take("other {stint}:c:1", "me", second(0)));
     CHECK(
         gateway.teller.take("pause me fedcba98765432100000000000000001:9000:429", "me", second(0)));
     CHECK(gateway.pauses.under_way(second(0)) == 0); // its own
@@ -254,7 +254,9 @@ TEST_CASE("pauses beyond the most are those of one gateway") {
     SharedPauses pauses;
     for (std::uint64_t i = 0; i < SharedPauses::most; ++i)
         (void)pauses.tell(name_of(i), {429, second(10)}, second(0));
+    CHECK(pauses.unshared() == 0);
     CHECK_FALSE(pauses.tell(name_of(SharedPauses::most), {429, second(10)}, second(0)));
+    CHECK(pauses.unshared() == 1);
     CHECK(
         pauses.learn(std::vector{PauseTold{name_of(SharedPauses::most), 5s, 429}}, second(1)) == 0);
     CHECK(pauses.under_way(second(1)) == SharedPauses::most);
@@ -282,12 +284,12 @@ TEST_CASE("one gateway's pause is all gateways', and outlives a store that forge
     Pausing late{server, "c"}; // reads what is under way
     late.await_pause("shop");
     const std::string keys = ask(server, "--raw keys '*:p'");
-    CHECK(keys == "test:{0}:p\n");
-    CHECK_FALSE(contains(ask(server, "--raw hgetall test:{0}:p"), "shop"));
-    CHECK(std::stoi(ask(server, "--raw ttl test:{0}:p")) > 0);
+    CHECK(keys == "{test}:p\n");
+    CHECK_FALSE(contains(ask(server, "--raw hgetall {test}:p"), "shop"));
+    CHECK(std::stoi(ask(server, "--raw ttl {test}:p")) > 0);
 
     (void)ask(server, "flushall");
-    await([&] { return contains(ask(server, "exists test:{0}:p"), "1"); }, "it is not told again");
+    await([&] { return contains(ask(server, "exists {test}:p"), "1"); }, "it is not told again");
     server.kill();
     await([&] { return !first.store->state().up && !second.store->state().up; }, "still up");
     first.pause("gone", 60s);

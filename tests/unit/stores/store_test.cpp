@@ -60,8 +60,8 @@ TEST_CASE(
         CounterNames{"test", ""}.counter(first.client.limit()->identity(), key);
     CHECK(contains(ask(server, "HGET '" + counter + "' " + session), "100:"));
     const std::string all = everything(server);
-    CHECK(contains(all, "test:{0}:r"));
-    CHECK(contains(all, "test:{0}:c:"));
+    CHECK(contains(all, "{test}:r"));
+    CHECK(contains(all, "{test}:c:"));
     for (const char* const secret : {"sk-4711", "secret", "x-api-key"}) // no hexadecimal digits
         CHECK_FALSE(contains(all, secret));
     CHECK(first.store.limits() == 1);
@@ -70,7 +70,7 @@ TEST_CASE(
     const std::string left = ask(server, "HGET '" + counter + "' " + session);
     CHECK((left == "\n" || contains(left, ":0:"))); // no more than is in use
     CHECK_FALSE(contains(left, "100:"));
-    const std::string state = ask(server, "HGET 'test:{0}:r' s:" + session);
+    const std::string state = ask(server, "HGET '{test}:r' s:" + session);
     CHECK(contains(state, " d ")); // nobody waits for it
     CHECK(first.client.share() == 0);
     CHECK_FALSE(first.client.admitted());
@@ -110,7 +110,7 @@ TEST_CASE("a time without gateways is no step of the server's clock") {
         epoch = first.store.state().epoch;
     }
     for (const char* const field : {"shift", "highest"}) // TIME is a minute later
-        (void)ask(server, std::string{"HINCRBY test:{0}:r "} + field + " 60000");
+        (void)ask(server, std::string{"HINCRBY {test}:r "} + field + " 60000");
     Gateway second{settings(server, "b")};
     second.await_admission();
     CHECK(second.store.state().epoch == epoch);

@@ -38,7 +38,8 @@ void add_user(const RedisProcess& server, const std::string& name, const std::st
         if (each != without)
             commands.append(" '").append(each).append("'");
     REQUIRE(contains(
-        ask(server, "acl setuser " + name + " on '>sesame' '~test:*' '&test:*'" + commands), "OK"));
+        ask(server, "acl setuser " + name + " on '>sesame' '~{test}:*' '&{test}:*'" + commands),
+        "OK"));
 }
 
 TrialFacts good_facts() {
@@ -127,7 +128,7 @@ TEST_CASE("what a store can promise depends on who takes the server's place") {
     CHECK(contains(text_of(trial_report(with, alone)), "no replica takes its place"));
     with.sentinels = StoreSentinels{.master = "mymaster"};
     TrialFacts watched = good_facts();
-    watched.sentinels = {
+    watched.voters = {
         {.address = "10.0.0.1:26379", .up = true, .names = "10.0.0.1:6379", .down_after = 15s},
         {.address = "10.0.0.2:26379", .error = "connection refused"}};
     const TrialReport report = trial_report(with, watched);
@@ -135,10 +136,23 @@ TEST_CASE("what a store can promise depends on who takes the server's place") {
     CHECK(report.lines[0] == "sentinel:    10.0.0.1:26379 names 10.0.0.1:6379");
     CHECK(report.lines[1] == "sentinel:    10.0.0.2:26379: connection refused");
     CHECK(contains(report.lines.back(), "for 20 s, and a failover within that time costs no"));
-    watched.sentinels[0].down_after = 15'001ms;
+    watched.voters[0].down_after = 15'001ms;
     CHECK(contains(
         text_of(trial_report(with, watched)),
-        "sentinel:    the Sentinels wait 15001 ms for a primary that is silent"));
+        "sentinel:    15001 ms pass before a primary that is silent counts as down"));
+}
+
+TEST_CASE("a Cluster promotes a replica of the slot's owner, if it has one") {
+    StoreSettings with;
+    with.cluster = {{"10.0.0.1", 6379}};
+    TrialFacts facts = good_facts();
+    facts.server.cluster = true;
+    facts.voters = {{.address = "10.0.0.1:6379", .up = true, .names = "10.0.0.2:6379"}};
+    CHECK(
+        contains(text_of(trial_report(with, facts)), "node:        10.0.0.1:6379 names 10.0.0.2"));
+    CHECK(contains(text_of(trial_report(with, facts)), "a failover within that time costs no"));
+    facts.server.connected_replicas = 0;
+    CHECK(contains(text_of(trial_report(with, facts)), "no replica takes its place"));
 }
 
 TEST_CASE("what needs attention is said beside the fact") {
