@@ -90,9 +90,9 @@ void ShareCounter::note_demand(const Now& now) {
 }
 
 void ShareCounter::note_reply(bool grew, SteadyTime now) {
-    backoff = grew || !wants_all
-                  ? Duration::zero()
-                  : std::clamp<Duration>(2 * backoff, least_backoff(of), most_backoff);
+    const Duration most = leases_of(of) != nullptr ? most_lock_backoff : most_backoff;
+    backoff = grew || !wants_all ? Duration::zero()
+                                 : std::clamp<Duration>(2 * backoff, least_backoff(of), most);
     ask_after = awaits_recall() ? now : now + backoff;
     synced_at = now;
     look_pause = {};

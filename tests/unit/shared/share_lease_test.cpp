@@ -173,3 +173,14 @@ TEST_CASE("the longest lease of any gateway counts") {
     CHECK(gateway.leases().span() == 90s);
     CHECK(gateway.leases().longest_lease() == 60s);
 }
+
+TEST_CASE("the store is asked for a lock four times a second, as long as it is wanted") {
+    LockGateway gateway;
+    gateway.join();
+    for (int i = 0; i < 10; ++i) {
+        CHECK(gateway.want() == Wanted::asked);
+        gateway.answer(gateway.lock_reply(0));
+        CHECK(gateway.want() == Wanted::told);
+        gateway.pass(250ms);
+    }
+}
