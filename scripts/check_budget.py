@@ -31,8 +31,8 @@ OVER = {
     "limits::Limit": (77, 10, 1),
     "limits::Waiter": (58, 12, 0),
     "locks::Lock": (69, 9, 0),
-    "locks::LockManager": (63, 22, 5),
-    "locks::Waiting": (64, 4, 1),
+    "locks::LockManager": (61, 23, 5),
+    "locks::Waiting": (62, 4, 1),
     "observe::WorkerCounters": (2, 38, 1),
     "routing::Route": (0, 52, 0),
 }

@@ -82,6 +82,7 @@ Json store_json(const stores::Store& store, SteadyTime now) {
             {"text", state.last_error}, {"ago_ms", milliseconds_in(now - state.last_error_at)}};
     json["session"] = session_json(state, now);
     json["limits"] = store.limits();
+    json["locks"] = store.locks();
     json["counters"] = state.counters;
     json["pauses"] = {
         {"under_way", store.pauses()},

@@ -4,6 +4,7 @@
 
 #include "base/time.hpp"
 #include "limits/decision.hpp"
+#include "limits/shared/lease_cover.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -72,18 +73,25 @@ class SharePolicy {
         end_.store(end.time_since_epoch().count(), std::memory_order_relaxed);
     }
 
+    [[nodiscard]] bool ended(SteadyTime now) const noexcept {
+        return now.time_since_epoch().count() >= end_.load(std::memory_order_relaxed);
+    }
+
     // Returns the key's share, else the reserve, if there is one. share: null if the key has none.
     [[nodiscard]] std::optional<Numbers>
     numbers(const Share* share, SteadyTime now) const noexcept {
-        const bool ended = now.time_since_epoch().count() >= end_.load(std::memory_order_relaxed);
-        return share != nullptr && !ended ? std::optional{share->numbers} : reserve_;
+        return share != nullptr && !ended(now) ? std::optional{share->numbers} : reserve_;
     }
+
+    // The leases of a cap whose slots are a lock's (LeaseCover::begun()).
+    [[nodiscard]] LeaseCover& leases() noexcept { return leases_; }
 
   private:
     std::atomic<bool> begun_{false};
     std::atomic<bool> asking_{false};
     std::optional<Numbers> reserve_;
     std::atomic<std::int64_t> end_{std::numeric_limits<std::int64_t>::max()}; // steady, ns
+    LeaseCover leases_;
 };
 
 } // namespace stint::limits

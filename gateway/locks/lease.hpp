@@ -31,10 +31,11 @@ enum class EndReason : std::uint8_t { released, expired, forced, disconnected, n
 
 // A request for a lease. The hashes are LockManager's; a zero hash means none.
 struct LeaseRequest {
-    std::string owner{}; // may be empty
-    Hash128 once{};      // hash of the idempotency key
-    Hash128 reentrant{}; // hash of a reentrant owner
-    Duration ttl{};      // above zero
+    std::string owner{};     // may be empty
+    Hash128 once{};          // hash of the idempotency key
+    Hash128 reentrant{};     // hash of a reentrant owner
+    Duration ttl{};          // above zero
+    std::uint64_t fence = 0; // from LeaseCover::next_fence(), for a shared lock; else 0
     LeaseBinding binding = LeaseBinding::lease;
     std::uint64_t connection_id = 0; // connection that the lease ends with; 0: none
 };
@@ -47,6 +48,7 @@ struct Grant {
     std::uint32_t count = 1; // levels entered by the reentrant owner
     SteadyTime expires{};
     bool replayed = false;     // true: the lease existed before this request
+    bool renewed = true;       // false: it ends as it would have, see LockManager::renew()
     std::uint32_t version = 0; // for LockManager::kept()
     std::uint32_t ask = 0;     // for LockManager::withdraw()
 };

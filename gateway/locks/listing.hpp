@@ -33,6 +33,8 @@ struct LockState {
     std::uint64_t held = 0;    // slots that leases hold
     std::uint64_t proxied = 0; // slots that proxied requests hold, where the lock is a route's cap
     bool declared = false;
+    std::string store{};              // in which gateways share the lock; empty: this gateway's own
+    std::uint64_t share = 0;          // the slots that the store counts for this gateway
     std::uint64_t fence = 0;          // the highest fence granted; 0: none
     std::vector<HolderState> holders; // in the order of their grants
     std::uint64_t waiting = 0;

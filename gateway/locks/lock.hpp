@@ -4,6 +4,7 @@
 
 #include "base/time.hpp"
 #include "limits/limit.hpp"
+#include "limits/shared/shared_terms.hpp"
 #include "locks/lease.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -47,14 +48,24 @@ struct Counts {
     std::uint64_t disconnected = 0; // leases that ended with their connections
 
     Counts& operator+=(const Counts& other) noexcept;
+    void count_end(EndReason how) noexcept;
 };
+
+// The store in which gateways share a lock.
+struct LockStore {
+    std::string name{};  // in the configuration
+    std::string place{}; // where its counters are: equal in two stores that have the same
+    limits::SharedTerms terms{};
+};
+using LockStorePtr = std::shared_ptr<const LockStore>;
 
 // One lock. Shared by LockManager and by requests for the lock. Threads: any for the public
 // members.
 class Lock {
   public:
-    Lock(std::string name, limits::LimitPtr limit, std::uint64_t max)
-        : name_{std::move(name)}, limit_{std::move(limit)}, max_{max} {}
+    // store: null: the lock is this gateway's own.
+    Lock(std::string name, limits::LimitPtr limit, std::uint64_t max, LockStorePtr store = {})
+        : name_{std::move(name)}, limit_{std::move(limit)}, store_{std::move(store)}, max_{max} {}
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] const limits::LimitPtr& limit() const noexcept { return limit_; }
@@ -64,6 +75,13 @@ class Lock {
     // Returns the most requests that may wait for the lock at a time.
     [[nodiscard]] std::uint64_t max_waiting() const noexcept {
         return max_waiting_.load(std::memory_order_relaxed);
+    }
+    // Returns the store in which gateways share the lock; null: this gateway's own.
+    [[nodiscard]] const LockStorePtr& store() const noexcept { return store_; }
+    // True once a reload has put another lock of the same name in its place, with another store, or
+    // none: it grants nothing any more.
+    [[nodiscard]] bool replaced() const noexcept {
+        return replaced_.load(std::memory_order_acquire);
     }
     // Returns a charge on the lock's limit for one slot.
     [[nodiscard]] limits::Charge charge() const noexcept {
@@ -76,14 +94,22 @@ class Lock {
 
     const std::string name_;
     const limits::LimitPtr limit_;
+    const LockStorePtr store_;
     std::atomic<std::uint64_t> max_;
     std::atomic<std::uint64_t> max_waiting_{0};
+    std::atomic<bool> replaced_{false};
     // Guarded by LockManager's mutex:
     bool declared_ = false;
-    Leases leases_;          // in the order of their grants
-    std::uint64_t held_ = 0; // slots held by leases
+    SteadyTime ends_ = SteadyTime::max(); // no lease is renewed for longer
+    Leases leases_;                       // in the order of their grants
+    std::uint64_t held_ = 0;              // slots held by leases
     boost::intrusive::list<Waiting> waiting_;
     Counts counts_;
 };
+
+// Returns how long a lease of the lock may last that is granted or renewed now. Of a lock that
+// gateways share: zero while its store does not count all slots that are in use here, or this
+// gateway's session there is over. Thread-safe.
+[[nodiscard]] Duration longest_lease(const Lock& lock, const Now& now) noexcept;
 
 } // namespace stint::locks

@@ -1,6 +1,7 @@
 #include "locks/lock_manager.hpp"
 
 #include "base/lock_names.hpp"
+#include "locks/leases.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,13 +13,31 @@
 namespace stint::locks {
 namespace {
 
-std::uint64_t microseconds(WallTime time) noexcept {
+// Returns the fencing number that no grant before `time` has reached. The store of a shared lock
+// counts like this, too: per_ms in shared/store_script.cpp.
+std::uint64_t fence_at(WallTime time) noexcept {
+    constexpr std::uint64_t per_ms = 2048;
     const auto since =
-        std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch());
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(since.count(), 0));
+        std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch());
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(since.count(), 0)) * per_ms;
+}
+
+bool same(const LockStorePtr& one, const LockStorePtr& other) noexcept {
+    if (one == nullptr || other == nullptr)
+        return one == other;
+    return one->name == other->name && one->terms.store == other->terms.store;
 }
 
 } // namespace
+
+Duration longest_lease(const Lock& lock, const Now& now) noexcept {
+    if (lock.store() == nullptr)
+        return Duration::max();
+    limits::SharePolicy& policy = lock.limit()->share_policy();
+    if (policy.ended(now.steady) || !policy.leases().covers(lock.limit()->in_flight()))
+        return Duration::zero();
+    return policy.leases().longest_lease();
+}
 
 Counts& Counts::operator+=(const Counts& other) noexcept {
     granted += other.granted;
@@ -37,11 +56,13 @@ Waiting::~Waiting() {
 
 LockManager::LockManager(
     limits::Registry& registry, limits::WakeupScheduler& scheduler, WallTime started)
-    : registry_{registry}, scheduler_{scheduler}, fence_{microseconds(started)} {}
+    : registry_{registry}, scheduler_{scheduler}, fence_{fence_at(started)} {}
 
 LockManager::~LockManager() {
     by_expiry_.clear();
     for (auto& [name, lock] : locks_)
+        lock->leases_.clear();
+    for (const LockPtr& lock : replaced_)
         lock->leases_.clear();
 }
 
@@ -50,6 +71,7 @@ void LockManager::configure(
     std::uint64_t dynamic,
     std::uint64_t max_waiting,
     const Now& now) {
+    std::vector<limits::Permit> freed; // without the mutex: that wakes waiters
     const std::lock_guard lock{mutex_};
     most_dynamic_ = dynamic;
     dynamic_max_waiting_ = max_waiting;
@@ -60,13 +82,71 @@ void LockManager::configure(
     for (const Declared& each : declared) {
         auto found = locks_.find(each.name);
         if (found == locks_.end())
-            found = locks_.emplace(each.name, make(each.name, each.max, fence_, now)).first;
+            found = locks_.emplace(each.name, make(each, fence_, now)).first;
+        else if (!same(found->second->store_, each.store))
+            found->second = replace(found->second, each, now, freed);
         Lock& known = *found->second;
         known.declared_ = true;
         known.max_.store(each.max, std::memory_order_relaxed);
         known.max_waiting_.store(each.max_waiting, std::memory_order_relaxed);
+        if (known.store_ != nullptr)
+            known.limit_->share_policy().leases().begin(each.max, each.longest_lease);
     }
+    for (auto& [name, known] : locks_)
+        if (!known->declared_ && known->store_ != nullptr)
+            known = replace(known, {name, known->max(), max_waiting}, now, freed);
     forget_unused();
+}
+
+// Makes the lock that takes the place of one with another store. Those who wait for the former one
+// turn to the new one when they are woken (Lock::replaced()).
+LockPtr LockManager::replace(
+    const LockPtr& former, const Declared& by, const Now& now, std::vector<limits::Permit>& freed) {
+    limits::LeaseCover& leases = former->limit_->share_policy().leases();
+    fence_ = std::max(fence_, leases.highest_fence());
+    LockPtr made = make(by, fence_, now);
+    const bool stays = by.store != nullptr && former->store_ != nullptr &&
+                       by.store->place == former->store_->place;
+    if (former->store_ == nullptr || former->limit_ == made->limit_)
+        move_leases(*former, made, now, freed);
+    if (former->store_ != nullptr && !stays) {
+        former->ends_ = now.steady + leases.span();
+        reserve_for_previous_holders(made, former->ends_, now);
+    }
+    former->replaced_.store(true, std::memory_order_release);
+    std::erase_if(replaced_, [](const LockPtr& each) { return each->leases_.empty(); });
+    replaced_.push_back(former);
+    return made;
+}
+
+// Each lease takes a slot of the other lock, whether or not that has one free. They are not
+// persisted from now on.
+void LockManager::move_leases(
+    Lock& from, const LockPtr& to, const Now& now, std::vector<limits::Permit>& freed) {
+    const bool same_slots = from.limit_ == to->limit_;
+    while (!from.leases_.empty()) {
+        Lease& lease = from.leases_.front();
+        if (!same_slots) {
+            limits::Charge slots = to->charge();
+            slots.cost = lease.slots;
+            slots.quota = any_number;
+            slots.ignore_share = true;
+            limits::Permit taken = std::move(limits::admit({&slots, 1}, now).permit);
+            freed.push_back(std::move(lease.permit));
+            lease.permit = std::move(taken);
+        }
+        if (recorded_ && to->store_ != nullptr && (lease.kept_version > 0 || lease.unwritten > 0))
+            record_end(lease.id);
+        from.leases_.pop_front();
+        to->leases_.push_back(lease);
+        to->held_ += lease.slots;
+        lease.lock = to;
+    }
+    from.held_ = 0;
+    to->counts_ += from.counts_;
+    from.counts_ = {};
+    if (!same_slots)
+        to->limit_->share_policy().leases().report(to->held_);
 }
 
 std::variant<LockPtr, LockManager::LockError>
@@ -92,7 +172,7 @@ LockManager::obtain(std::string_view name, std::optional<std::uint64_t> max, con
     }
     if (dynamic_ >= most_dynamic_ && !make_room_for_lock(now))
         return LockError{Failure::too_many};
-    const LockPtr made = make(name, max.value_or(1), fence_, now);
+    const LockPtr made = make({.name = std::string{name}, .max = max.value_or(1)}, fence_, now);
     made->max_waiting_.store(dynamic_max_waiting_, std::memory_order_relaxed);
     locks_.emplace(made->name(), made);
     ++dynamic_;
@@ -100,26 +180,29 @@ LockManager::obtain(std::string_view name, std::optional<std::uint64_t> max, con
 }
 
 // Makes a lock. fence: any lower fencing number is stale.
-LockPtr
-LockManager::make(std::string_view name, std::uint64_t max, std::uint64_t fence, const Now& now) {
+LockPtr LockManager::make(const Declared& declared, std::uint64_t fence, const Now& now) {
     const limits::LimitSpec spec{
         .identity =
-            {.name = std::string{lock_prefix}.append(name),
+            {.name = std::string{lock_prefix}.append(declared.name),
              .key = {},
-             .algorithm = limits::Algorithm::concurrency},
-        .quota = max};
-    auto made = std::make_shared<Lock>(std::string{name}, registry_.obtain(spec), max);
+             .algorithm = limits::Algorithm::concurrency,
+             .store = declared.store != nullptr ? declared.store->name : std::string{}},
+        .quota = declared.max};
+    auto made =
+        std::make_shared<Lock>(declared.name, registry_.obtain(spec), declared.max, declared.store);
     made->limit_->raise_fence(fence);
-    reserve_for_previous_holders(made, now);
+    if (declared.store == nullptr) // else the store knows of other holders
+        reserve_for_previous_holders(made, closed_until_, now);
     return made;
 }
 
 // Until the end of start_up_grace, fills a lock with one placeholder lease for all of its slots,
-// because its holders from before the start are unknown. Restored leases exist beside the
-// placeholder: some may have been released, and their slots granted again, before the process
-// ended.
-void LockManager::reserve_for_previous_holders(const LockPtr& lock, const Now& now) {
-    if (closed_until_ <= now.steady)
+// because its holders from before the start are unknown; so after a reload, if other gateways may
+// hold it. Restored leases exist beside the placeholder: some may have been released, and their
+// slots granted again, before the process ended.
+void LockManager::reserve_for_previous_holders(
+    const LockPtr& lock, SteadyTime until, const Now& now) {
+    if (until <= now.steady)
         return;
     auto former = std::make_unique<Lease>();
     former->former = true;
@@ -130,16 +213,18 @@ void LockManager::reserve_for_previous_holders(const LockPtr& lock, const Now& n
     limits::Charge all = lock->charge();
     all.cost = former->slots;
     all.quota = any_number;
+    all.ignore_share = true;
     former->permit = std::move(limits::admit({&all, 1}, now).permit);
-    lock->limit_->keep_full_until(closed_until_, former->slots);
-    insert(std::move(former), lock, now, closed_until_);
+    lock->limit_->keep_full_until(until, former->slots);
+    insert(std::move(former), lock, now, until);
 }
 
 void LockManager::keep_closed_until(SteadyTime end, const Now& now) {
     const std::lock_guard lock{mutex_};
     closed_until_ = end;
     for (const auto& [name, known] : locks_)
-        reserve_for_previous_holders(known, now);
+        if (known->store_ == nullptr)
+            reserve_for_previous_holders(known, end, now);
 }
 
 // Tries to make room for another undeclared lock. Limited to one call in 10 ms, because it scans
@@ -204,7 +289,7 @@ std::unique_ptr<Lease> LockManager::take_out(Lease& lease, EndReason how) noexce
     for (const Level& level : lease.levels)
         forget(level.once, lease);
     forget(lease.reentrant, lease);
-    count(lock.counts_, how);
+    lock.counts_.count_end(how);
     remember(lease.id, how);
     const bool in_the_file = lease.kept_version > 0 || lease.unwritten > 0;
     if (recorded_ && in_the_file)
@@ -220,22 +305,22 @@ void LockManager::forget(Hash128 hash, const Lease& lease) noexcept {
         known_.erase(found);
 }
 
-void LockManager::count(Counts& counts, EndReason how) noexcept {
+void Counts::count_end(EndReason how) noexcept {
     switch (how) {
     case EndReason::released:
-        ++counts.released;
+        ++released;
         break;
     case EndReason::expired:
-        ++counts.expired;
+        ++expired;
         break;
     case EndReason::forced:
-        ++counts.forced;
+        ++forced;
         break;
     case EndReason::disconnected:
-        ++counts.disconnected;
+        ++disconnected;
         break;
     case EndReason::not_persisted:
-        --counts.granted; // no client was answered
+        --granted; // no client was answered
         break;
     }
 }
@@ -277,8 +362,7 @@ SteadyTime LockManager::expire(const Now& now) noexcept {
     }
 }
 
-// Frees the ended lease's slot, which wakes waiters for it. Call without the mutex.
-void LockManager::free_slot(std::unique_ptr<Lease> ended, const Now& now) noexcept {
+void free_slot(std::unique_ptr<Lease> ended, const Now& now) noexcept {
     if (ended != nullptr && !ended->former) // a placeholder's hold time is not known
         ended->permit.release(now);
 }

@@ -32,8 +32,11 @@ namespace stint::locks {
 // All locks and leases. Slots and their waiters are in limits/: a request admitted there gets a
 // lease here, which holds the permit until the lease ends. A grant's fence (fencing number) is
 // higher than that of every grant before, over all locks and restarts. The first is at least the
-// microseconds from 1970 to the start (below 2^53 until 2255): so fences rise even if nothing was
-// persisted, unless a million leases are granted a second or the wall clock goes back.
+// milliseconds from 1970 to the start, times 2048 (below 2^53 until 2109): so fences rise even if
+// nothing was persisted, unless two million leases are granted a second or the wall clock goes
+// back. A lock that gateways share has the numbers that its store gives out, by the same rule: so
+// they rise, too, when it is shared no more. The order over gateways is strict for a lock with
+// max 1.
 //
 // Pure but for its mutex: the callers pass the time. Slots are freed without the mutex, since that
 // wakes waiters. Threads: any.
@@ -50,10 +53,16 @@ class LockManager {
         std::string name;
         std::uint64_t max = 1;
         std::uint64_t max_waiting = 0;
+        LockStorePtr store{};     // null: the lock is this gateway's own
+        Duration longest_lease{}; // for a lock with a store: no lease lasts longer
     };
     // Applies a configuration. A lower max ends no lease. A lock that is no longer declared lives
-    // on while it is in use. The caller updates waiters' quotas in AdmissionQueue. dynamic: the
-    // most undeclared locks. max_waiting: the most waiters for each of them.
+    // on while it is in use. A lock that is shared from now on keeps its leases, and reports them
+    // to the store. A lock that is shared no more, or in another place, is not granted here for as
+    // long as a lease can last that another gateway may have granted; its leases can be renewed
+    // until then, as long as the former store counts them. The caller updates waiters' quotas in
+    // AdmissionQueue. dynamic: the most undeclared locks. max_waiting: the most waiters for each of
+    // them.
     void configure(
         const std::vector<Declared>& declared,
         std::uint64_t dynamic,
@@ -84,7 +93,8 @@ class LockManager {
     // Returns the live lease of the same idempotency key, renewed; else the live lease of the same
     // reentrant owner, one level deeper. Nothing: the request needs a slot.
     [[nodiscard]] std::optional<Grant> find_granted(const LeaseRequest& request, const Now& now);
-    // Grants a lease. permit: a slot of lock.limit(). If find_granted() would find a lease by now,
+    // Grants a lease. permit: a slot of lock.limit(). Of a lock with a store: longest_lease() is
+    // above zero, and bounds the ttl. If find_granted() would find a lease by now,
     // returns that lease and frees the slot. Throws std::bad_alloc with nothing changed, except
     // that the slot is freed.
     [[nodiscard]] Grant
@@ -104,8 +114,8 @@ class LockManager {
         std::uint64_t connection_id = 0; // binds the lease to this connection; 0: unchanged
     };
     // Renews a lease. Returns nothing if `id` is no live lease of that lock: an ended lease never
-    // comes back. If the ttl is longer than the persisted one, wait until kept() returns yes before
-    // answering.
+    // comes back. If longest_lease() is zero, the lease stays as it is (Grant::renewed). If the ttl
+    // is longer than the persisted one, wait until kept() returns yes before answering.
     [[nodiscard]] std::optional<Grant>
     renew(std::string_view lock, Hash128 id, const Renewal& renewal, const Now& now);
     enum class Release : std::uint8_t { free, inside, gone };
@@ -211,9 +221,15 @@ class LockManager {
     static constexpr std::size_t most_records = 100'000; // not yet taken by take_records()
 
     // Called with the mutex locked:
-    [[nodiscard]] LockPtr
-    make(std::string_view name, std::uint64_t max, std::uint64_t fence, const Now& now);
-    void reserve_for_previous_holders(const LockPtr& lock, const Now& now);
+    [[nodiscard]] LockPtr make(const Declared& declared, std::uint64_t fence, const Now& now);
+    void reserve_for_previous_holders(const LockPtr& lock, SteadyTime until, const Now& now);
+    [[nodiscard]] LockPtr replace(
+        const LockPtr& former,
+        const Declared& by,
+        const Now& now,
+        std::vector<limits::Permit>& freed);
+    void
+    move_leases(Lock& from, const LockPtr& to, const Now& now, std::vector<limits::Permit>& freed);
     [[nodiscard]] bool make_room_for_lock(const Now& now);
     void forget_unused();
     [[nodiscard]] static bool in_use(const LockPtr& lock) noexcept;
@@ -225,23 +241,18 @@ class LockManager {
     [[nodiscard]] Lease* find_active_of(std::string_view lock, Hash128 id, const Now& now) noexcept;
     [[nodiscard]] Lease* find_active_known(Hash128 hash, const Now& now) noexcept;
     [[nodiscard]] std::optional<Grant> reenter(const LeaseRequest& request, const Now& now);
-    [[nodiscard]] static Grant grant_of(const Lease& lease);
     Lease&
     insert(std::unique_ptr<Lease> made, const LockPtr& lock, const Now& now, SteadyTime expires);
     void forget(Hash128 hash, const Lease& lease) noexcept;
     void know(Lease& lease);
     void file(Lease& lease) noexcept;
-    void renew(Lease& lease, Duration ttl, const Now& now);
+    bool renew(Lease& lease, Duration ttl, const Now& now);
     [[nodiscard]] std::unique_ptr<Lease> take_out(Lease& lease, EndReason how) noexcept;
-    static void count(Counts& counts, EndReason how) noexcept;
     void remember(Hash128 id, EndReason how) noexcept;
     void restore(const SavedLease& from, const Now& now);
     void record_grant(Lease& lease);
     void record_end(Hash128 id) noexcept;
-    [[nodiscard]] static SavedLease saved(const Lease& lease);
     void notify_listeners() noexcept;
-    // Called without the mutex:
-    static void free_slot(std::unique_ptr<Lease> ended, const Now& now) noexcept;
 
     limits::Registry& registry_;
     limits::WakeupScheduler& scheduler_;
@@ -249,7 +260,8 @@ class LockManager {
 
     mutable std::mutex mutex_; // guards all below
     std::map<std::string, LockPtr, std::less<>> locks_;
-    std::size_t dynamic_ = 0; // number of undeclared locks in locks_
+    std::vector<LockPtr> replaced_; // that may have leases yet
+    std::size_t dynamic_ = 0;       // number of undeclared locks in locks_
     std::uint64_t most_dynamic_ = 0;
     SteadyTime next_sweep_{}; // earliest next search for unused locks
     std::uint64_t dynamic_max_waiting_ = 0;

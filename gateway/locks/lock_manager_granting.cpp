@@ -1,5 +1,6 @@
 // Granting, renewing and releasing leases.
 #include "base/bytes.hpp"
+#include "locks/leases.hpp"
 #include "locks/lock_manager.hpp"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ std::optional<Grant> LockManager::reenter(const LeaseRequest& request, const Now
     if (same != nullptr && lease->levels.size() == 1)
         lease->binding = request.binding;
     // The lease never ends sooner than an earlier answer has told its holder.
-    renew(*lease, std::max(request.ttl, lease->ttl), now);
+    (void)renew(*lease, std::max(request.ttl, lease->ttl), now);
     ++lease->asks;
     Grant grant = grant_of(*lease);
     grant.replayed = same != nullptr;
@@ -108,8 +109,9 @@ Grant LockManager::grant(
     made->binding = request.binding;
     made->since = now.wall;
     made->permit = std::move(permit);
-    made->fence = fence_ + 1;
-    Lease& lease = insert(std::move(made), lock, now, now.steady + request.ttl);
+    made->fence = request.fence > 0 ? request.fence : fence_ + 1;
+    const Duration lasts = std::min(request.ttl, longest_lease(*lock, now));
+    Lease& lease = insert(std::move(made), lock, now, now.steady + lasts);
     ++lock->counts_.granted;
     try {
         know(lease);
@@ -119,7 +121,7 @@ Grant LockManager::grant(
         static_cast<void>(take_out(lease, EndReason::not_persisted));
         throw;
     }
-    ++fence_;
+    fence_ = std::max(fence_, lease.fence);
     lock->limit()->raise_fence(lease.fence);
     return grant_of(lease);
 }
@@ -132,7 +134,7 @@ void LockManager::know(Lease& lease) {
         known_.insert_or_assign(lease.reentrant, &lease);
 }
 
-Grant LockManager::grant_of(const Lease& lease) {
+Grant grant_of(const Lease& lease) {
     return {
         .id = lease.id,
         .fence = lease.fence,
@@ -143,14 +145,20 @@ Grant LockManager::grant_of(const Lease& lease) {
         .ask = lease.asks};
 }
 
-void LockManager::renew(Lease& lease, Duration ttl, const Now& now) {
+// False: the lease ends as it would have.
+bool LockManager::renew(Lease& lease, Duration ttl, const Now& now) {
+    const Lock& lock = *lease.lock;
+    const Duration most = std::min(longest_lease(lock, now), lock.ends_ - now.steady);
+    if (most <= Duration::zero())
+        return false;
     lease.ttl = ttl;
     const bool lost = lease.unwritten == 0 && lease.version != lease.kept_version;
     if (lost || ttl > lease.recorded_ttl)
         record_grant(lease);
     by_expiry_.erase(by_expiry_.iterator_to(lease));
-    lease.expires = now.steady + ttl;
+    lease.expires = now.steady + std::min(ttl, most);
     file(lease);
+    return true;
 }
 
 std::optional<Grant>
@@ -159,13 +167,15 @@ LockManager::renew(std::string_view lock, Hash128 id, const Renewal& renewal, co
     Lease* const lease = find_active_of(lock, id, now);
     if (lease == nullptr)
         return std::nullopt;
-    renew(*lease, renewal.ttl.value_or(lease->ttl), now);
-    if (renewal.connection_id != 0) {
+    const bool renewed = renew(*lease, renewal.ttl.value_or(lease->ttl), now);
+    if (renewed && renewal.connection_id != 0) {
         for (Level& level : lease->levels)
             level.connection_id = renewal.connection_id;
         lease->binding = LeaseBinding::connection;
     }
-    return grant_of(*lease);
+    Grant grant = grant_of(*lease);
+    grant.renewed = renewed;
+    return grant;
 }
 
 LockManager::Released LockManager::release(

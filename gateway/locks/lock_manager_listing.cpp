@@ -1,4 +1,5 @@
 // Listing of locks.
+#include "locks/leases.hpp"
 #include "locks/lock_manager.hpp"
 
 #include <algorithm>
@@ -18,6 +19,11 @@ LockState LockManager::describe(const Lock& lock, std::size_t most, const Now& n
     state.max = lock.max();
     state.declared = lock.declared_;
     state.fence = lock.limit()->fence();
+    if (lock.store() != nullptr) {
+        limits::SharePolicy& policy = lock.limit()->share_policy();
+        state.store = lock.store()->name;
+        state.share = policy.ended(now.steady) ? 0 : policy.leases().covered();
+    }
     state.held = lock.held_;
     for (const Lease& lease : lock.leases_) {
         if (state.holders.size() == most)

@@ -1,4 +1,5 @@
 // Persistence of leases.
+#include "locks/leases.hpp"
 #include "locks/lock_manager.hpp"
 
 #include <algorithm>
@@ -6,6 +7,31 @@
 #include <utility>
 
 namespace stint::locks {
+namespace {
+
+SavedLease saved(const Lease& lease) {
+    SavedLease saved{
+        .lock = lease.lock->name(),
+        .max = lease.lock->max(),
+        .id = lease.id,
+        .fence = lease.fence,
+        .ttl = lease.ttl,
+        .binding = lease.binding,
+        .owner = lease.owner,
+        .since = lease.since,
+        .reentrant = lease.reentrant};
+    for (const Level& level : lease.levels)
+        saved.onces.push_back(level.once);
+    return saved;
+}
+
+// A lease of a lock that gateways share is not: after a restart this gateway has another session,
+// which has no slot of it.
+bool is_persisted(const Lease& lease) noexcept {
+    return !lease.former && lease.lock->store() == nullptr;
+}
+
+} // namespace
 
 void LockManager::record(std::function<void()> recorded) {
     const std::lock_guard guard{mutex_};
@@ -24,7 +50,7 @@ void LockManager::restore(
 void LockManager::restore(const SavedLease& from, const Now& now) {
     auto found = locks_.find(from.lock);
     if (found == locks_.end())
-        found = locks_.emplace(from.lock, make(from.lock, from.max, 0, now)).first;
+        found = locks_.emplace(from.lock, make({from.lock, from.max}, 0, now)).first;
     const LockPtr& lock = found->second;
     auto made = std::make_unique<Lease>();
     made->id = from.id;
@@ -47,24 +73,8 @@ void LockManager::restore(const SavedLease& from, const Now& now) {
     lock->limit()->raise_fence(from.fence);
 }
 
-SavedLease LockManager::saved(const Lease& lease) {
-    SavedLease saved{
-        .lock = lease.lock->name(),
-        .max = lease.lock->max(),
-        .id = lease.id,
-        .fence = lease.fence,
-        .ttl = lease.ttl,
-        .binding = lease.binding,
-        .owner = lease.owner,
-        .since = lease.since,
-        .reentrant = lease.reentrant};
-    for (const Level& level : lease.levels)
-        saved.onces.push_back(level.once);
-    return saved;
-}
-
 void LockManager::record_grant(Lease& lease) {
-    if (!recorded_)
+    if (!recorded_ || !is_persisted(lease))
         return;
     records_.push_back({lease.id, lease.version + 1, saved(lease)});
     ++lease.version;
@@ -88,7 +98,7 @@ LockManager::Records LockManager::everything() {
     const std::lock_guard guard{mutex_};
     Records all{{}, fence_};
     for (const auto& [id, lease] : leases_)
-        if (!lease->former)
+        if (is_persisted(*lease))
             all.changes.push_back({id, lease->version, saved(*lease)});
     records_.clear();
     for (const Record& each : all.changes)

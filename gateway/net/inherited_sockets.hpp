@@ -13,7 +13,7 @@
 
 namespace stint::net {
 
-// Not thread-safe. Closes what nobody has taken.
+// Not thread-safe. Its destructor closes the sockets that were not taken.
 class InheritedSockets {
   public:
     InheritedSockets() = default;
@@ -25,7 +25,7 @@ class InheritedSockets {
     // share its queue. Nothing: there is none. Its file, if it has one, is its owner's.
     [[nodiscard]] std::optional<Result<ListeningSockets>>
     take(const Endpoint& address, std::size_t count);
-    // Returns the addresses of those that nobody has taken, and closes them.
+    // Closes the sockets that were not taken, and returns their addresses.
     [[nodiscard]] std::vector<std::string> close_rest();
 
   private:

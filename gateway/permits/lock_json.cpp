@@ -80,7 +80,13 @@ void write(Text& out, const locks::LockState& lock, Ids ids) {
     out.quote(lock.name);
     out << R"(,"max":)" << lock.max << R"(,"held":)" << lock.held << R"(,"proxied":)"
         << lock.proxied << R"(,"waiting":)" << lock.waiting << R"(,"declared":)"
-        << (lock.declared ? "true" : "false") << R"(,"fence":)" << lock.fence << R"(,"holders":[)";
+        << (lock.declared ? "true" : "false");
+    if (!lock.store.empty()) {
+        out << R"(,"shared":)";
+        out.quote(lock.store);
+        out << R"(,"share":)" << lock.share;
+    }
+    out << R"(,"fence":)" << lock.fence << R"(,"holders":[)";
     for (std::size_t i = 0; i < lock.holders.size(); ++i) {
         out << (i == 0 ? "" : ",");
         write(out, lock.holders[i], ids);

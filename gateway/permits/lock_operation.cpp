@@ -24,7 +24,8 @@ LockOperation::LockOperation(
     PersistenceWaits& persistence_waits,
     ConnectionLeases& connection_leases)
     : context_{context}, book_{book}, writes_{persistence_waits},
-      connection_leases_{connection_leases}, now_{net::read_clocks()} {}
+      connection_leases_{connection_leases}, now_{net::read_clocks()}, begun_{now_.steady},
+      store_answer_{context.executor} {}
 
 LockOperation::~LockOperation() {
     if (untold_)
@@ -35,24 +36,32 @@ LockOperation::Step
 LockOperation::begin(std::string_view name, const LockRequest& ask, locks::LeaseBinding binding) {
     name_ = name;
     binding_ = binding;
+    wait_until_ = now_.steady + ask.wait;
     if (!find_lock(name, ask.max))
         return Step::answered;
     set_wish(ask);
+    return enter();
+}
+
+// Takes a slot, waits for one, or refuses.
+LockOperation::Step LockOperation::enter() {
     if (const auto active = book_.find_granted(wish_, now_)) {
         have(*active);
         return keep();
     }
+    const Duration wait = std::max(wait_until_ - now_.steady, Duration::zero());
     if (lock_->limit()->awaited()) // a new request never overtakes a waiter
-        return line_up(ask.wait);
+        return line_up(wait);
     const limits::Charge slot = lock_->charge();
     limits::Decision decision = limits::try_admit({&slot, 1}, now_);
-    if (decision.allowed()) {
-        take(std::move(decision.permit));
-        return keep();
-    }
-    if (ask.wait > Duration::zero())
-        return line_up(ask.wait);
-    return refuse(decision.retry_after);
+    if (decision.allowed())
+        return take(std::move(decision.permit));
+    if (wait > Duration::zero())
+        return line_up(wait);
+    if (decision.ask_store == 0 || store_answer_.asked() || lock_->store() == nullptr)
+        return refuse(decision.retry_after);
+    store_answer_.ask(context_.shares, *lock_, now_.steady + lock_->store()->terms.timeout);
+    return Step::waits;
 }
 
 bool LockOperation::find_lock(std::string_view name, std::optional<std::uint64_t> max) {
@@ -94,6 +103,8 @@ void LockOperation::set_wish(const LockRequest& ask) {
 }
 
 LockOperation::Step LockOperation::line_up(Duration wait) {
+    if (lacks_store())
+        return refuse_for_store();
     queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups);
     queued_->charges.push_back(lock_->charge());
     limits::WaitTerms& terms = queued_->terms.emplace_back();
@@ -103,17 +114,71 @@ LockOperation::Step LockOperation::line_up(Duration wait) {
     terms.flow = holders;
     if (queued_->queue().enter(*queued_, now_) == limits::AdmissionQueue::Entered::waiting) {
         book_.begin_wait(lock_, waiting_, wish_.owner, now_);
+        if (lock_->store() != nullptr)
+            ask_store(context_.shares, *lock_);
         return Step::waits;
     }
     const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
     if (!queued->decision.allowed())
         return refuse(queued->decision.retry_after);
-    take(std::move(queued->decision.permit));
+    return take(std::move(queued->decision.permit));
+}
+
+// Grants the lease for a slot. If a reload has replaced the lock, the request turns to the new one.
+LockOperation::Step LockOperation::take(limits::Permit permit) {
+    if (lock_->replaced()) {
+        permit = {};
+        return find_lock(name_, std::nullopt) ? enter() : Step::answered;
+    }
+    if (lock_->store() != nullptr) {
+        // The session may have ended since the slot was taken.
+        if (locks::longest_lease(*lock_, now_) <= Duration::zero())
+            return refuse_for_store();
+        limits::LeaseCover& leases = lock_->limit()->share_policy().leases();
+        const auto fence = leases.next_fence();
+        if (leases.take_turn_to_ask())
+            ask_store(context_.shares, *lock_);
+        if (!fence)
+            return await_fence(std::move(permit));
+        wish_.fence = *fence;
+    }
+    have(book_.grant(lock_, std::move(wish_), std::move(permit), now_));
     return keep();
 }
 
-void LockOperation::take(limits::Permit permit) {
-    have(book_.grant(lock_, std::move(wish_), std::move(permit), now_));
+// Keeps the slot while the store is asked for fencing numbers.
+LockOperation::Step LockOperation::await_fence(limits::Permit permit) {
+    const SteadyTime answer_by = begun_ + lock_->store()->terms.timeout;
+    const SteadyTime until = std::max(wait_until_, answer_by);
+    if (now_.steady >= until)
+        return refuse_for_store();
+    store_answer_.ask_for(std::move(permit), context_.shares, *lock_, now_, until);
+    return Step::waits;
+}
+
+LockOperation::Step LockOperation::settle_asked() {
+    limits::Permit slot = store_answer_.end();
+    now_ = net::read_clocks();
+    return slot.holds_slots() ? take(std::move(slot)) : enter();
+}
+
+// True if it is unknown whether the lock is held elsewhere: the store cannot be asked or has not
+// answered, and this gateway has no share.
+bool LockOperation::lacks_store() const noexcept {
+    if (lock_->store() == nullptr)
+        return false;
+    const bool answers = lock_->limit()->share_policy().asking() && !store_answer_.failed();
+    const limits::Charge slot = lock_->charge();
+    return !answers && limits::numbers_of(slot, now_).quota == 0;
+}
+
+LockOperation::Step LockOperation::refuse_for_store() {
+    book_.count_refusal(*lock_);
+    fail(
+        503, "the store " + lock_->store()->name +
+                 ", in which gateways share the lock, does not answer: it may be held elsewhere");
+    retry_after_ = try_again;
+    return Step::answered;
 }
 
 // Stores the grant. The destructor withdraws a new grant until its reply is written. A lease bound
@@ -159,6 +224,13 @@ LockOperation::Step LockOperation::renew(
         fail(410, "this lease has ended, or never was; what it held may be another's by now");
         return Step::answered;
     }
+    if (!grant->renewed) {
+        fail(
+            503, "the lease cannot be renewed now, and ends as it would have: the store in which "
+                 "gateways share the lock does not answer, or does not know of it");
+        retry_after_ = try_again;
+        return Step::answered;
+    }
     grant_ = *grant;
     if (binding == locks::LeaseBinding::connection)
         connection_leases_.add(grant->id);
@@ -168,6 +240,8 @@ LockOperation::Step LockOperation::renew(
 net::Task<> LockOperation::wait() {
     if (queued_)
         co_await queued_->wait();
+    else if (store_answer_.waits())
+        co_await store_answer_.until_answered();
     else if (write_) // otherwise the reply is ready, and streams
         co_await write_->until_written();
 }
@@ -175,11 +249,15 @@ net::Task<> LockOperation::wait() {
 void LockOperation::give_up() noexcept {
     if (queued_)
         context_.wakeups.give_up(*queued_);
+    else if (store_answer_.waits())
+        store_answer_.give_up();
     else if (write_)
         write_->give_up();
 }
 
 bool LockOperation::settle() {
+    if (store_answer_.waits())
+        return settle_asked() == Step::answered;
     if (!queued_) {
         write_.reset();
         end_write(book_.kept(grant_));
@@ -187,13 +265,10 @@ bool LockOperation::settle() {
     }
     const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
     book_.end_wait(waiting_);
-    const SteadyTime asked = now_.steady;
     now_ = net::read_clocks();
-    waited_ = now_.steady - asked;
     if (queued->decision.allowed()) {
-        context_.counters.lock_waits.time.observe(waited_);
-        take(std::move(queued->decision.permit));
-        return keep() == Step::answered;
+        context_.counters.lock_waits.time.observe(now_.steady - begun_);
+        return take(std::move(queued->decision.permit)) == Step::answered;
     }
     ++context_.counters.lock_waits.refused;
     return refuse(queued->decision.retry_after) == Step::answered;
@@ -207,6 +282,8 @@ LockOperation::Step LockOperation::refuse(Duration retry_after) {
         have(*active);
         return keep();
     }
+    if (lacks_store())
+        return refuse_for_store();
     book_.count_refusal(*lock_);
     status_ = 409;
     const locks::LockManager::Busy busy = book_.busy(*lock_, now_);

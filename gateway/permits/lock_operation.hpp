@@ -11,6 +11,7 @@
 #include "permits/connection_leases.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/persistence_waits.hpp"
+#include "permits/store_answer.hpp"
 #include "proxy/admission/queued_request.hpp"
 #include "proxy/context.hpp"
 
@@ -22,7 +23,9 @@
 
 namespace stint::permits {
 
-// Lives on one worker, for one request. Destroying it while it waits gives up its place in the
+// Lives on one worker, for one request. A lock that gateways share is granted within this gateway's
+// share: a request that finds it too small waits for the store's answer, or in the queue, whose
+// waiters are woken when the share grows. Destroying it while it waits gives up its place in the
 // queue. Destroying it before respond() withdraws a lease that was newly granted to it.
 class LockOperation final : public DeferredReply {
   public:
@@ -61,8 +64,13 @@ class LockOperation final : public DeferredReply {
 
     bool find_lock(std::string_view name, std::optional<std::uint64_t> max);
     void set_wish(const LockRequest& ask);
+    [[nodiscard]] Step enter();
     [[nodiscard]] Step line_up(Duration wait);
-    void take(limits::Permit permit);
+    [[nodiscard]] Step take(limits::Permit permit);
+    [[nodiscard]] Step await_fence(limits::Permit permit);
+    [[nodiscard]] Step settle_asked();
+    [[nodiscard]] bool lacks_store() const noexcept;
+    [[nodiscard]] Step refuse_for_store();
     void have(const locks::Grant& grant);
     [[nodiscard]] Step keep();
     void end_write(locks::LockManager::Durability kept);
@@ -78,16 +86,18 @@ class LockOperation final : public DeferredReply {
     PersistenceWaits& writes_;
     ConnectionLeases& connection_leases_;
     Now now_;
+    const SteadyTime begun_;
+    SteadyTime wait_until_{};
     locks::LockPtr lock_;
     std::string name_;
     locks::LeaseRequest wish_;
     locks::LeaseBinding binding_ = locks::LeaseBinding::lease;
     std::unique_ptr<proxy::QueuedRequest> queued_;
     locks::Waiting waiting_; // lists the request as a waiter while it is queued
+    StoreAnswer store_answer_;
     locks::Grant grant_;
     std::optional<PersistenceWait> write_; // while the grant is being written to the state file
     bool untold_ = false;                  // a new grant whose reply is not written yet
-    Duration waited_{};
     int status_ = created;
     std::string detail_;     // the error's text; empty for a grant
     Duration retry_after_{}; // for 409 and 503

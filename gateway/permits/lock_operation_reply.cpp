@@ -34,7 +34,7 @@ void LockOperation::write_grant(Out& out) const {
         << std::uint64_t{grant().count} << R"(,"expires_in_ms":)"
         << milliseconds_down(grant().expires - now_.steady);
     if (status_ == created)
-        out << R"(,"waited_ms":)" << milliseconds_down(waited_);
+        out << R"(,"waited_ms":)" << milliseconds_down(now_.steady - begun_);
     if (grant().replayed)
         out << R"(,"replayed":true)";
     out << "}";
@@ -108,7 +108,8 @@ void LockOperation::refuse_busy(http::Response& to) const {
                 [&](auto& text) {
                     if (closed_ > Duration::zero())
                         text << "The lock " << name_ << " is full until start_up_grace is over: "
-                             << "who held it before the start is not known.";
+                             << "who held it before the start is not known. So it is after a "
+                             << "reload that has changed where it is shared.";
                     else if (is_busy)
                         text << "The lock " << name_ << " is held; as many as may be are inside.";
                     else

@@ -1,4 +1,4 @@
-// What a node of a Redis Cluster says about a hash slot. Pure: no I/O, no clock.
+// The answers of a node of a Redis Cluster about a hash slot. Pure: no I/O, no clock.
 #pragma once
 
 #include "base/time.hpp"

@@ -223,7 +223,9 @@ void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Open
     access_log_.set_target(target_of(config.access_log));
     spdlog::set_level(spdlog::level::from_str(config.log_level));
     store_.put_in_force(std::move(loaded), std::move(compiled));
-    declare_locks(store_.config(), store_.compiled(), openings_.locks(), openings_.queue());
+    declare_locks(
+        store_.config(), store_.compiled(), store_.in_force()->stores, openings_.locks(),
+        openings_.queue());
     health_.apply(store_.config(), *store_.compiled().snapshot, *addresses_);
 }
 

@@ -1,5 +1,5 @@
-// The service manager that has started the process, such as systemd: what it is told, and the
-// sockets that it hands over (sd_notify(3), sd_listen_fds(3), sd_watchdog_enabled(3)).
+// Messages to the service manager that has started the process, such as systemd, and the sockets
+// that it hands over (sd_notify(3), sd_listen_fds(3), sd_watchdog_enabled(3)).
 #pragma once
 
 #include "base/descriptor.hpp"
@@ -34,7 +34,7 @@ class ServiceManager {
   private:
     void send(std::string_view message) const noexcept;
 
-    std::string address_; // of the socket that takes messages; empty: there is none
+    std::string address_; // the socket for messages; empty: none
     Descriptor socket_;
     Duration watchdog_{};
     net::InheritedSockets sockets_;

@@ -61,13 +61,18 @@ ShareCounter& ShareClient::counter_of(const std::string& name, const SharedCount
         return counter;
     counter.name = name;
     counter.number = units_of(of);
-    counter.told = true; // nothing is held
+    limits::LeaseCover* const leases = leases_of(of);
+    counter.held = leases != nullptr ? leases->take_report() : 0;
+    counter.told = counter.held == 0;
+    untold_ += counter.told ? 0 : 1;
     due_.insert(&counter);
     return counter;
 }
 
 void ShareClient::forget(ShareCounter& counter, const Now& now) {
     (void)counter.of.limit->set_share(counter.of.key, {{0, 0}, now.steady}, now);
+    if (limits::LeaseCover* const leases = leases_of(counter.of))
+        leases->uncover();
     due_.erase(&counter);
     untold_ -= counter.told ? 0 : 1;
     note_left(counter);
@@ -113,7 +118,10 @@ Wanted ShareClient::want(
         return Wanted::asked;
     if (now.steady < counter.retry_after)
         return Wanted::failed;
-    if (counter.share >= units_of(of) || cost > units_of(of) || now.steady < counter.ask_after)
+    const limits::LeaseCover* const leases = leases_of(of);
+    const bool lacks_fences = leases != nullptr && counter.held > 0 && leases->runs_low();
+    const bool has_all = counter.share >= units_of(of) || cost > units_of(of);
+    if (!lacks_fences && (has_all || now.steady < counter.ask_after))
         return Wanted::told;
     if (sent_.size() < most_syncs_at_once)
         sync(counter, counter.share, now);
@@ -148,6 +156,11 @@ void ShareClient::recall_at(ShareCounter& counter, SteadyTime when) {
 
 void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& now) {
     const std::uint64_t hold = hold_for(counter, std::min(share, counter.held), now);
+    limits::LeaseCover* const leases = leases_of(counter.of);
+    if (leases != nullptr)
+        leases->cover_at_most(leaving_ ? 0 : hold); // before others can have what is given up
+    if (leases != nullptr && hold == 0)
+        leases->drop_fences();
     const Duration span = span_of(counter.of);
     const Duration life = 2 * (span + session_.terms().time_to_live) + 1min;
     std::vector<std::string> arguments = session_.arguments("sync", now.steady);
@@ -166,6 +179,11 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
     arguments.push_back(std::to_string(window_of(counter.of, now)));
     arguments.push_back(std::to_string(in_ms(life)));
     arguments.push_back(std::to_string(in_ms(session_.terms().timeout)));
+    if (leases != nullptr) {
+        const std::uint64_t granted = counter.of.limit->fence();
+        arguments.push_back(std::to_string(std::max(granted, leases->highest_fence())));
+        arguments.emplace_back(leases->runs_low() ? "1" : "0");
+    }
     counter.wants_all = !leaving_ && counter.in_demand(now.steady);
     counter.refresh = now.steady + life / 3;
     schedule(
@@ -173,7 +191,7 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
         counter.awaits_recall() ? std::min(counter.refresh, counter.answer_by) : counter.refresh);
     counter.call = send(
         counter.name, std::move(arguments),
-        {.counter = &counter, .at = now.steady, .hold = hold, .number = number});
+        {.counter = &counter, .at = now.steady, .hold = hold, .number = number, .span = span});
 }
 
 std::uint64_t

@@ -52,8 +52,8 @@ class ShareClient {
     // way fail.
     void begin(SessionTerms terms, const Now& now);
 
-    // Wants `cost` of the counter, for which the share has no room. name: the counter's key in the
-    // store.
+    // Wants `cost` of the counter, for which the share has no room; or fencing numbers, if those of
+    // a lock run low. name: the counter's key in the store.
     Wanted
     want(const std::string& name, const SharedCounter& of, std::uint64_t cost, const Now& now);
     // Takes a message that the store has published: a gateway wants a part of a counter, or has
@@ -78,6 +78,7 @@ class ShareClient {
 
     // Returns how many units of the counter this gateway may use.
     [[nodiscard]] std::uint64_t share(const std::string& name) const;
+    [[nodiscard]] bool knows(const std::string& name) const { return counters_.contains(name); }
     [[nodiscard]] std::size_t counters() const noexcept { return counters_.size(); }
 
   private:
@@ -86,6 +87,7 @@ class ShareClient {
         SteadyTime at{};
         std::uint64_t hold = 0;
         std::uint64_t number = 0;
+        Duration span{};
         bool ends_session = false;
         bool trusts = false;
     };
@@ -114,8 +116,10 @@ class ShareClient {
     void note_left(ShareCounter& counter);
     void session_ended(const Reply& reply, const Now& now);
     void send_beat(const Now& now);
-    void beaten(const Session::Beaten& beaten, const Now& now);
-    void lose_shares(const Now& now);
+    void beaten(const Session::Beaten& beaten, SteadyTime ended, const Now& now);
+    void lose_shares(SteadyTime ended, const Now& now);
+    void
+    take_leases(const ShareCounter& counter, const Reply& reply, const Sent& sent, bool overbooked);
     std::uint64_t send(std::string name, std::vector<std::string> arguments, const Sent& sent);
 
     Session session_;

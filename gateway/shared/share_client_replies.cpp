@@ -29,8 +29,10 @@ void ShareClient::answered(std::uint64_t call, const Reply& reply, const Now& no
         return session_ended(reply, now);
     if (sent.trusts)
         return session_.hasten(now.steady);
-    if (sent.counter == nullptr)
-        return beaten(session_.answered(reply, sent.at, now.steady), now);
+    if (sent.counter == nullptr) {
+        const SteadyTime ended = session_.ends_at();
+        return beaten(session_.answered(reply, sent.at, now.steady), ended, now);
+    }
     session_.note_time(reply, sent.at, now.steady);
     synced(*sent.counter, reply, sent, now);
 }
@@ -106,6 +108,7 @@ void ShareClient::take_grant(
     if (!gives)
         counter.note_silence(now.steady);
     const bool uses_all = (grew || !counter.others_lack) && !leaving_;
+    take_leases(counter, reply, sent, counter.held + units_at(reply, 6) > counter.number);
     use_share(counter, uses_all ? counter.held : counter.share, now);
     if (counter.unasked && !leaving_ && counter.share < units_of(counter.of))
         return sync(counter, counter.share, now); // its answer is for those who want
@@ -155,10 +158,24 @@ void ShareClient::look_again(ShareCounter& counter, const Now& now) {
         recall_at(counter, now.steady + between_looks(counter.of));
 }
 
-void ShareClient::beaten(const Session::Beaten& beaten, const Now& now) {
+// Takes what the reply says about a lock's leases, before its slots are used. overbooked: all
+// gateways together hold more than there is.
+void ShareClient::take_leases(
+    const ShareCounter& counter, const Reply& reply, const Sent& sent, bool overbooked) {
+    limits::LeaseCover* const leases = leases_of(counter.of);
+    if (leases == nullptr)
+        return;
+    leases->note_fence(units_at(reply, 14));
+    leases->note_span(std::chrono::milliseconds{number_at(reply, 15)});
+    if (const std::uint64_t fences = units_at(reply, 13); fences > 0)
+        leases->add_fences(units_at(reply, 12), fences);
+    leases->cover(leaving_ ? 0 : counter.held, sent.span, !overbooked);
+}
+
+void ShareClient::beaten(const Session::Beaten& beaten, SteadyTime ended, const Now& now) {
     listener_.session_moved();
     if (beaten.lost)
-        lose_shares(now);
+        lose_shares(ended, now);
     if (!beaten.new_epoch)
         return;
     untold_ = counters_.size();
@@ -168,9 +185,15 @@ void ShareClient::beaten(const Session::Beaten& beaten, const Now& now) {
     }
 }
 
-// The shares may be others' now. What was used of them still counts.
-void ShareClient::lose_shares(const Now& now) {
+// The shares may be others' now. What was used of them still counts; but no lease that was granted
+// before the session's end lives after the longest one, even if its end was not noted yet.
+void ShareClient::lose_shares(SteadyTime ended, const Now& now) {
     for (auto& [name, counter] : counters_) {
+        limits::LeaseCover* const leases = leases_of(counter.of);
+        if (leases != nullptr)
+            leases->uncover();
+        if (leases != nullptr && now.steady >= ended + leases->span())
+            counter.held = 0;
         use_share(counter, 0, now);
         const limits::Numbers whole = counter.of.numbers;
         counter.held =

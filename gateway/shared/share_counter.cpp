@@ -81,16 +81,18 @@ void ShareCounter::note_demand(const Now& now) {
         of.numbers = demand.whole;
     if (demand.wanted_at > wanted_at)
         note_want(demand.wanted_at);
-    if (!wants_all || of.limit->waiting() == 0 || !is_used_up(now))
+    // Requests that wait for a lock ask only once.
+    const bool goes_on = wants_all || leases_of(of) != nullptr;
+    if (!goes_on || of.limit->waiting() == 0 || !is_used_up(now))
         return;
     demand_until = std::max(demand_until, now.steady + memory_of_wants(of, {}));
     used_at = now.steady;
 }
 
 void ShareCounter::note_reply(bool grew, SteadyTime now) {
-    backoff = grew || !wants_all
-                  ? Duration::zero()
-                  : std::clamp<Duration>(2 * backoff, least_backoff(of), most_backoff);
+    const Duration most = leases_of(of) != nullptr ? most_lock_backoff : most_backoff;
+    backoff = grew || !wants_all ? Duration::zero()
+                                 : std::clamp<Duration>(2 * backoff, least_backoff(of), most);
     ask_after = awaits_recall() ? now : now + backoff;
     synced_at = now;
     look_pause = {};

@@ -23,6 +23,8 @@ inline Duration memory_of_wants(const SharedCounter& counter, Duration gap) {
 // How long after a reply that brought nothing the store is asked again: twice as long each time, as
 // others tell when they free something.
 inline constexpr Duration most_backoff = std::chrono::seconds{1};
+// The same for a lock: the slot of a gateway that has died becomes free without a message.
+inline constexpr Duration most_lock_backoff = std::chrono::milliseconds{250};
 inline Duration least_backoff(const SharedCounter& counter) {
     return std::clamp<Duration>(per_of(counter) / 16, std::chrono::milliseconds{10}, most_backoff);
 }

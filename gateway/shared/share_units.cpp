@@ -57,8 +57,10 @@ limits::Charge charge_on(const SharedCounter& counter, const Numbers& numbers) n
 // share is not handed over before its debt is paid off.
 Duration span_of(const SharedCounter& counter) noexcept {
     const limits::LimitIdentity& identity = counter.limit->identity();
-    if (identity.algorithm == Algorithm::concurrency)
-        return Duration::zero();
+    if (identity.algorithm == Algorithm::concurrency) {
+        const limits::LeaseCover* const leases = leases_of(counter);
+        return leases != nullptr ? leases->span() : Duration::zero();
+    }
     Duration span = identity.per;
     if (has_burst(counter) && counter.numbers.quota > 0) {
         const auto filled = static_cast<double>(burst_of(counter.numbers)) /
@@ -66,6 +68,11 @@ Duration span_of(const SharedCounter& counter) noexcept {
         span = std::max(span, std::chrono::duration_cast<Duration>(identity.per * filled));
     }
     return span * 11 / 10 + std::chrono::milliseconds{250};
+}
+
+limits::LeaseCover* leases_of(const SharedCounter& counter) noexcept {
+    limits::LeaseCover& leases = counter.limit->share_policy().leases();
+    return leases.begun() ? &leases : nullptr;
 }
 
 std::int64_t window_of(const SharedCounter& counter, const Now& now) {

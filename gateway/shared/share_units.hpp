@@ -30,8 +30,11 @@ capacity_of_units(const SharedCounter& counter, std::uint64_t units) noexcept;
 [[nodiscard]] limits::Charge
 charge_on(const SharedCounter& counter, const limits::Numbers& numbers) noexcept;
 // Returns the time after which nothing counts any more that was admitted before; zero for a cap.
-// With a margin for clocks that differ in speed.
+// With a margin for clocks that differ in speed. Of a lock the longest lease, without a margin: a
+// third of the session's time to live is one.
 [[nodiscard]] Duration span_of(const SharedCounter& counter) noexcept;
+// Returns the leases of the lock that the counter's slots are; null if it is no lock.
+[[nodiscard]] limits::LeaseCover* leases_of(const SharedCounter& counter) noexcept;
 // Returns a number of the counter's open window that rises with time, and is the same in all
 // gateways whose wall clocks agree; 0 unless the limit has Anchor::clock.
 [[nodiscard]] std::int64_t window_of(const SharedCounter& counter, const Now& now);

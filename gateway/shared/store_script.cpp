@@ -341,11 +341,27 @@ if op == 'trust' then
     return {'ok', now, epoch}
 end
 
--- sync. ARGV: ..., seq, hold, want, number, propose, span, window, life, timeout.
+-- sync. ARGV: ..., seq, hold, want, number, propose, span, window, life, timeout; of a lock also the
+-- highest fencing number that the caller knows, and 1 if it needs a block of them.
 local seq, hold, want = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local number, propose, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 local window, life = tonumber(ARGV[14]), tonumber(ARGV[15])
 local counter = pairs_of(KEYS[2])
+
+-- A lock is a counter whose slots are leased: what a dead session held is others' when the longest
+-- lease of any gateway is over. Fencing numbers follow the registry's clock, which calls cannot
+-- outrun; so they rise also if the store has lost what it gave out. What a caller knows counts as
+-- well, unless no clock can have brought it.
+local known_fence = tonumber(ARGV[17] or -1)
+local lock, block, per_ms, year = known_fence >= 0, 256, 2048, 366 * 24 * 3600 * 1000
+local fence, turns, patience = tonumber(counter.fence or 0), tonumber(counter.turns or 0), 3000
+if lock then
+    span = math.max(span, tonumber(counter.span or 0))
+    life = math.max(life, 2 * (span + longest_ttl) + 60000)
+    if known_fence < (now + year) * per_ms then fence = math.max(fence, known_fence) end
+    redis.call('HSET', KEYS[2], 'span', string.format('%d', span), 'fence', string.format('%d', fence))
+    redis.call('PEXPIRE', KEYS[2], string.format('%d', life))
+end
 local known_since = field.learned == epoch and base or since
 local quiet = now >= known_since + longest_ttl + span
 -- A session that is heard, and whose shares are not, still uses them.
@@ -359,15 +375,18 @@ end
 
 local last, held_by_others, parties = nil, 0, {}
 for id, packed in pairs(counter) do
-    local held, wanted, its_seq = packed:match('^(%d+):(%d+):(%d+)$')
+    local held, wanted, its_seq, turn, heard = packed:match('^(%d+):(%d+):(%d+):?(%d*):?(%d*)$')
     if held then
         held, wanted, its_seq = tonumber(held), tonumber(wanted), tonumber(its_seq)
+        turn, heard = tonumber(turn) or 0, tonumber(heard) or now
+        -- A gateway that waits for a lock asks again within a second: else nobody waits for it.
+        if lock and now - heard > patience then wanted = math.min(wanted, held) end
         local session = sessions[id]
         if id == me then
-            last = {hold = held, seq = its_seq}
+            last = {hold = held, want = wanted, seq = its_seq, turn = turn}
         elseif session and session.state ~= 'd' then
             held_by_others = held_by_others + held
-            parties[#parties + 1] = {id = id, hold = held, want = wanted}
+            parties[#parties + 1] = {id = id, hold = held, want = wanted, turn = turn}
         elseif (session and now >= session.died + span) or (not session and quiet) then
             redis.call('HDEL', KEYS[2], id)
         else
@@ -393,16 +412,29 @@ else
 end
 
 -- Max-min fair parts of the number for all that want some; what nobody wants goes to all alike.
-local own = {id = me, hold = hold, want = want}
+local own = {id = me, hold = hold, want = want, turn = last and last.turn or 0}
 parties[#parties + 1] = own
-table.sort(parties, function(a, b)
-    if a.want ~= b.want then return a.want < b.want end
-    return a.id < b.id
-end)
 local rest, wanting = number, 0
 for _, party in ipairs(parties) do
     if party.want > 0 then wanting = wanting + 1 end
 end
+-- Where a lock has fewer slots than gateways want, those that hold none come first, in the order in
+-- which they began to wait; then those that have held theirs for the shortest time. The last of the
+-- list gets what is left.
+local scarce = lock and number < wanting
+if lock and (own.turn == 0 or (want > 0 and last.want == 0) or hold < last.hold) then
+    turns = turns + 1
+    own.turn = turns
+end
+table.sort(parties, function(a, b)
+    if scarce and (a.hold > 0) ~= (b.hold > 0) then return a.hold > 0 end
+    if scarce and a.turn ~= b.turn then
+        if a.hold > 0 then return a.turn < b.turn end
+        return a.turn > b.turn
+    end
+    if a.want ~= b.want then return a.want < b.want end
+    return a.id < b.id
+end)
 local left = wanting
 for _, party in ipairs(parties) do
     party.part = 0
@@ -438,12 +470,24 @@ local lacks = grant < math.min(want, own.part)
 if hold < (last and last.hold or 0) and window > tonumber(counter.window or -1) then
     redis.call('HSET', KEYS[2], 'window', window)
 end
+local place, first_fence, fences = '', 0, 0
+if lock then
+    if hold == 0 and grant > 0 then turns, own.turn = turns + 1, turns + 1 end
+    place = string.format(':%d:%d', own.turn, now)
+    if grant > 0 and (hold == 0 or ARGV[18] == '1') then
+        first_fence = math.max(fence, now * per_ms) + 1
+        if first_fence + block < 2 ^ 53 then -- beyond that, numbers are not exact
+            fences, fence = block, first_fence + block - 1
+        end
+    end
+    redis.call('HSET', KEYS[2], 'fence', string.format('%d', fence), 'turns', string.format('%d', turns))
+end
 if grant == 0 and want == 0 then
     redis.call('HDEL', KEYS[2], me)
 else
-    redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d', grant, want, seq))
+    redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d%s', grant, want, seq, place))
 end
-redis.call('PEXPIRE', KEYS[2], life)
+redis.call('PEXPIRE', KEYS[2], string.format('%d', life))
 local recalls = lacks and wanted == 1
 local gives = others_lack == 1 and hold < (last and last.hold or 0)
 if recalls or renumbered or gives then
@@ -451,7 +495,7 @@ if recalls or renumbered or gives then
 end
 finish()
 return {'ok', now, epoch, grant, own.part, others_lack, held_by_others, number, revision, mine.state, quiet and 1 or 0,
-        recalls and 1 or 0}
+        recalls and 1 or 0, first_fence, fences, fence, span}
 )lua";
 
 } // namespace

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace stint::stores {
 
@@ -29,9 +30,12 @@ class ServedLimits {
     // other user yet, unless another store has served it: from then on a key without a share admits
     // nothing. Throws std::bad_alloc.
     void add(const limits::LimitPtr& limit, limits::OnStoreFailure on_failure, SteadyTime now);
-    // Applies to all limits, also to those that are added later.
+    // Applies to all limits, also to those that are added later. Wakes those who wait for a lock
+    // whose share may be used again.
     void stand(const Standing& standing, SteadyTime now) noexcept;
     [[nodiscard]] std::size_t size() const noexcept;
+    // Returns the limits that are locks. Throws std::bad_alloc.
+    [[nodiscard]] std::vector<limits::LimitPtr> locks() const;
 
   private:
     struct Served {

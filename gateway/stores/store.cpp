@@ -119,4 +119,8 @@ std::size_t Store::limits() const noexcept {
     return shared_->limits.size();
 }
 
+std::size_t Store::locks() const {
+    return shared_->limits.locks().size();
+}
+
 } // namespace stint::stores

@@ -66,6 +66,7 @@ class Store final : public limits::ShareSource, public limits::PauseExchange {
     [[nodiscard]] StoreState state() const;
     [[nodiscard]] const StoreCounters& counters() const noexcept;
     [[nodiscard]] std::size_t limits() const noexcept; // that it serves
+    [[nodiscard]] std::size_t locks() const;           // among them
 
   private:
     [[nodiscard]] bool post_wants() noexcept;

@@ -167,6 +167,7 @@ void StoreLoop::go_on(const Now& now) {
         begin_session(now);
     SteadyTime next = connect_again_at_;
     if (usable(now.steady)) {
+        next = std::min(next, ask_for_locks(now));
         next = std::min(next, shares_.tick(now));
         pauses_.go_on(shares_.session(), now.steady);
         note_learnt(now.steady);

@@ -81,6 +81,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     void answered(const std::string& counter) override;
     void failed(const std::string& counter) override;
     void ask(const Want& want, const Now& now) noexcept;
+    [[nodiscard]] SteadyTime ask_for_locks(const Now& now);
     void replied(std::uint64_t call, const redis::Reply& reply, const Now& now);
     void note_failed_call(const std::string& why, SteadyTime now);
 
@@ -122,6 +123,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     SteadyTime last_failure_at_{};
     ServedLimits::Standing stood_;
     SteadyTime published_at_{};
+    SteadyTime next_look_at_locks_{};
     bool has_news_ = false;                      // to be published at once
     std::optional<SteadyTime> leave_by_;         // stop() was called
     std::unique_ptr<redis::PrimaryWatch> watch_; // null: the address is known

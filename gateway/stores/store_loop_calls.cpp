@@ -4,11 +4,16 @@
 
 #include <spdlog/spdlog.h>
 
+#include <chrono>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace stint::stores {
+
+using namespace std::chrono_literals;
+
 namespace {
 
 // Returns a result of the script as the pure protocol takes it.
@@ -88,6 +93,26 @@ void StoreLoop::ask(const Want& want, const Now& now) noexcept {
     }
     const bool told = outcome == shared::Wanted::told;
     waiting_.answer(want.waiter, told ? limits::ShareAnswer::told : limits::ShareAnswer::failed);
+}
+
+// Asks for locks whose counters a new session does not know: requests that have waited since the
+// former session do not ask again; and the store has to hear of leases from before a lock was
+// shared. Returns when to call it next.
+SteadyTime StoreLoop::ask_for_locks(const Now& now) {
+    if (now.steady < next_look_at_locks_)
+        return next_look_at_locks_;
+    const std::vector<limits::LimitPtr> locks = shared_.limits.locks();
+    for (const limits::LimitPtr& lock : locks) {
+        const limits::LeaseCover& leases = lock->share_policy().leases();
+        if (lock->waiting() == 0 && !leases.has_report())
+            continue;
+        const std::string name = shared_.names.counter(lock->identity(), {});
+        const shared::SharedCounter of{.limit = lock, .numbers = {leases.max(), 0}};
+        if (!shares_.knows(name))
+            (void)shares_.want(name, of, 1, now);
+    }
+    next_look_at_locks_ = now.steady + (locks.empty() ? 1s : 100ms);
+    return next_look_at_locks_;
 }
 
 void StoreLoop::answered(const std::string& counter) {

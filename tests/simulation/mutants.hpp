@@ -76,6 +76,9 @@ inline constexpr Mutant mutants[] = {
      "if renumbered then"},
     {"a gateway that is alone gets a part", "wanting == 1 and room or math.min(room, own.part)",
      "math.min(room, math.floor(number / 4))"},
+    {"fencing numbers begin anew with the store", "math.max(fence, now * per_ms) + 1", "fence + 1"},
+    {"the longest lease of others is not known",
+     "span = math.max(span, tonumber(counter.span or 0))", ""},
 };
 
 // Of schedules in which the hash slot moves.

@@ -46,6 +46,24 @@ std::string broken_span(const ScheduleTerms& terms, const std::vector<Admission>
     return {};
 }
 
+std::string broken_lock(const ScheduleTerms& terms, const std::vector<Admission>& granted) {
+    std::uint64_t highest = 0;
+    for (std::size_t at = 0; at < granted.size(); ++at) {
+        const Admission& each = granted[at];
+        const auto holds = [&](const Admission& other) { return other.end > each.at; };
+        const auto inside = std::count_if(
+            granted.begin(), granted.begin() + static_cast<std::ptrdiff_t>(at), holds);
+        if (static_cast<std::uint64_t>(inside) >= terms.number)
+            return std::to_string(inside + 1) + " holders at " + std::to_string(each.at / 1000) +
+                   " us";
+        if (terms.number == 1 && each.fence <= highest)
+            return "fence " + std::to_string(each.fence) + " after " + std::to_string(highest) +
+                   " at " + std::to_string(each.at / 1000) + " us";
+        highest = std::max(highest, each.fence);
+    }
+    return {};
+}
+
 } // namespace
 
 std::string broken_promise(const ScheduleTerms& terms, const Outcome& outcome) {
@@ -53,6 +71,11 @@ std::string broken_promise(const ScheduleTerms& terms, const Outcome& outcome) {
     for (const Admission& each : outcome.admitted)
         by_key[each.key].push_back(each);
     for (const auto& [key, admitted] : by_key) {
+        if (terms.lock) {
+            if (std::string broken = broken_lock(terms, admitted); !broken.empty())
+                return broken;
+            continue;
+        }
         if (terms.anchor == limits::Anchor::clock) {
             std::map<std::int64_t, std::uint64_t> windows;
             for (const Admission& each : admitted)

@@ -93,8 +93,16 @@ void Simulation::start(int index, Duration time_to_live) {
     gateway.life = ++lives_;
     gateway.leaving = false;
     gateway.limits = make_limits();
-    for (const limits::LimitPtr& limit : gateway.limits)
+    for (const limits::LimitPtr& limit : gateway.limits) {
         limit->share_policy().reserve_without_share({});
+        if (!terms_.lock)
+            continue;
+        // Not all gateways have the same longest lease. A book of locks begins its fencing numbers
+        // with its wall clock.
+        limit->share_policy().leases().begin(terms_.number, terms_.per / (1 + index % 2));
+        const auto wall = gateway.now().wall.time_since_epoch() / 1ms;
+        limit->raise_fence(static_cast<std::uint64_t>(wall) * 2048);
+    }
     gateway.client = std::make_unique<ShareClient>(
         SessionTerms{
             .gateway = "gw" + std::to_string(gateway.name),
@@ -212,7 +220,9 @@ limits::Decision Simulation::admit(Gateway& gateway, int key) {
         .limit = limit.get(), .quota = gateway.number, .burst = terms_.burst};
     const Now now = gateway.now();
     limits::Decision decision = limits::admit({&charge, 1}, now);
-    if (decision.allowed()) {
+    if (decision.allowed() && terms_.lock) {
+        grant_lease(gateway, key, std::move(decision.permit));
+    } else if (decision.allowed()) {
         const std::int64_t window = window_of({.limit = limit}, now);
         outcome_.admitted.push_back({now_, gateway.index, key, window});
         note("g" + std::to_string(gateway.index) + " admits in " + std::to_string(window));

@@ -25,6 +25,7 @@ using Instant = std::int64_t; // true time, ns
 struct ScheduleTerms {
     limits::Algorithm algorithm = limits::Algorithm::sliding_window;
     limits::Anchor anchor = limits::Anchor::first_request;
+    bool lock = false;               // the slots of the cap are leased, for `per` at most
     std::uint64_t number = 10;       // N
     std::uint64_t other_number = 10; // that gateways reload with, by and by
     std::uint64_t burst = 0;
@@ -52,6 +53,17 @@ struct Admission {
     int gateway = 0;
     int key = 0;
     std::int64_t window = 0; // by the gateway's wall clock
+    Instant end = 0;         // of a lease: from when on its holder is sure not to work any more
+    std::uint64_t fence = 0;
+};
+
+struct SimulatedLease {
+    limits::LimitPtr limit; // outlives the permit
+    limits::Permit permit;
+    int key = 0;
+    std::uint64_t life = 0; // of the gateway
+    SteadyTime expires{};
+    std::size_t entry = 0; // in Outcome::admitted
 };
 
 struct Outcome {
@@ -91,6 +103,8 @@ class Simulation {
     // their calls rise over all calls of a session.
     void let_shares_outlive_sessions() { shares_outlive_sessions_ = true; }
     void number_calls_by_counter() { calls_by_counter_ = true; }
+    // Take out a safeguard of locks: leases are renewed also if the store does not count them.
+    void renew_uncovered_leases() { uncovered_leases_ = true; }
     // The gateway has clients from here to there.
     void busy(int index, Instant from, Instant until);
     // The next call of the gateway about a counter, or the next by which it gives all up, reaches
@@ -135,6 +149,13 @@ class Simulation {
     void ask(Gateway& gateway);
     [[nodiscard]] limits::Decision admit(Gateway& gateway, int key);
     void retry(Gateway& gateway, const std::string& counter);
+    [[nodiscard]] Duration longest_lease(const Gateway& gateway, int key) const;
+    [[nodiscard]] Instant told_end(Duration lasts) const;
+    void grant_lease(Gateway& gateway, int key, limits::Permit permit);
+    void watch_lease(Gateway& gateway, const std::shared_ptr<SimulatedLease>& lease);
+    void renew_lease(Gateway& gateway, const std::shared_ptr<SimulatedLease>& lease);
+    void release_lease(Gateway& gateway, const std::shared_ptr<SimulatedLease>& lease);
+    void want_fences(Gateway& gateway, int key);
     void deliver(int index, std::uint64_t life, std::size_t primary, Call call);
     void
     reply(int index, std::uint64_t life, std::size_t primary, std::uint64_t number, Reply reply);
@@ -184,6 +205,7 @@ class Simulation {
     std::uint64_t replication_ids_ = 0;
     bool shares_outlive_sessions_ = false;
     bool calls_by_counter_ = false;
+    bool uncovered_leases_ = false;
     Outcome outcome_;
     bool keep_history_;
 };

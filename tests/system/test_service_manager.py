@@ -4,12 +4,15 @@ import fcntl
 import os
 import signal
 import socket
+import subprocess
 import threading
 import time
 import unittest
 
 from support.case import SystemTest, config
 from support.client import fetch
+from support.ports import free_port
+from support.stint import ROOT, Stint, binary
 from support.stream import EndOfStream
 from support.waiting import wait_until
 
@@ -21,6 +24,12 @@ def answering(**more) -> dict:
     del made["upstreams"]
     made["routes"] = [{"name": "all", "match": {"path": "/"}, **ANSWER}]
     return made
+
+
+def listens(port: int) -> bool:
+    hexadecimal = f"0100007F:{port:04X}"
+    with open("/proc/net/tcp", encoding="ascii") as lines:
+        return any(line.split()[1] == hexadecimal for line in lines)
 
 
 def apart(made: socket.socket) -> socket.socket:
@@ -208,6 +217,35 @@ class Sockets(SystemTest):
         self.assertEqual(failures, [])
         self.assertEqual(set(seen), {200})
         self.assertGreater(len(seen), 50)
+
+
+class Unit(SystemTest):
+    def test_the_units_are_right_and_give_few_rights(self):
+        folder = self.new_folder()
+        for name in ("stint.service", "stint.socket"):
+            text = (ROOT / "config" / "systemd" / name).read_text(encoding="utf-8")
+            (folder / name).write_text(text.replace("/usr/bin/stint", binary()), encoding="utf-8")
+        environment = {**os.environ, "SYSTEMD_UNIT_PATH": f"{folder}:"}
+        said = subprocess.run(
+            ["systemd-analyze", "verify", *(str(folder / each) for each in ("stint.service", "stint.socket"))],
+            capture_output=True, text=True, timeout=60, check=False, env=environment)
+        self.assertEqual((said.returncode, [line for line in said.stderr.splitlines() if "stint." in line]), (0, []))
+        said = subprocess.run(
+            ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(folder / "stint.service")],
+            capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(said.returncode, 0, said.stdout[-300:] + said.stderr)
+
+    def test_it_serves_over_the_sockets_of_systemd(self):
+        port, made = free_port(), answering()
+        made["listeners"] = [{"address": f"127.0.0.1:{port}"}]
+        stint = Stint(self.new_folder(), made)
+        process = subprocess.Popen(
+            ["systemd-socket-activate", "--listen", f"127.0.0.1:{port}", binary(), "run", "-c", str(stint.file)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        wait_until(lambda: listens(port), "the socket")
+        self.assertEqual(fetch(port).status, 200)  # the first connection starts it
 
 
 if __name__ == "__main__":

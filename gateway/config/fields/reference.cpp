@@ -203,6 +203,7 @@ std::vector<SectionReference> reference() {
         section("limits.NAME.shared", shared_fields()),
         section("limits.NAME.body", body_fields()),
         section("locks.NAME", lock_fields(), sample_limit()),
+        section("locks.NAME.shared", lock_shared_fields()),
         section("routes[]", route_fields()),
         section("routes[].match", match_fields()),
         section("routes[].limits[]", reference_fields()),

@@ -17,6 +17,7 @@ namespace stint::config {
 [[nodiscard]] Table<Store> store_fields();
 [[nodiscard]] Table<StoreSentinel> sentinel_fields();
 [[nodiscard]] Table<SharedLimit> shared_fields();
+[[nodiscard]] Table<SharedLimit> lock_shared_fields();
 [[nodiscard]] Table<Timeouts> timeout_fields();
 [[nodiscard]] Table<TimeoutOverrides> timeout_override_fields();
 [[nodiscard]] Table<MinRate> min_rate_fields();

@@ -51,6 +51,14 @@ constexpr std::array lock_table{
     when_exceeded_row,
     max_wait_row,
     fair_by_row,
+    LockRow::map(
+        {.key = "shared",
+         .about = "The store in which gateways share the lock: all together have `max` holders.",
+         .expected = "a store's name, or a map such as {store: main}",
+         .otherwise = "none: each gateway has a lock of its own"},
+        "name of a store, or map",
+        nullptr,
+        &show_lock_shared),
     limit_headers_row,
     status_row,
     body_row,
@@ -66,6 +74,7 @@ void read_lock(const Value& value, Limit& limit, LoadState& loading) {
     read_fields(*section, lock_fields(), limit, loading);
     if (read_wait_terms(*section, limit, loading))
         limit.wait->max_waiting = limit.lock->max_waiting; // for clients and requests alike
+    read_lock_shared(*section, limit, loading);
     check_subjects(*section, "fair_by", loading);
 }
 
@@ -112,6 +121,11 @@ void read_require_fence(const Value& value, Route& route, const LoadState& loadi
     const auto index = name ? find_name(value, *name, loading.locks, "a lock") : std::nullopt;
     if (!index)
         return;
+    if (loading.config.limits[*index].shared)
+        value.wrong(
+            in_quotes(*name) +
+            " is shared, and another gateway may have granted a later number that this one has not "
+            "heard of; expected a lock without shared, or a storage that compares the numbers");
     const std::uint64_t max = loading.config.limits[*index].quota;
     if (max > 1)
         value.wrong(

@@ -37,6 +37,8 @@ void read_stores(const Value& value, LoadState& loading);
 [[nodiscard]] Parsed<std::string> parse_name_in_store(std::string_view text);
 // Reads `shared` of a limit. Call it after read_stores(), and after all other keys of the limit.
 void read_shared(const Section& section, Limit& limit, LoadState& loading);
+// Reads `shared` of a lock. Call it after read_stores().
+void read_lock_shared(const Section& section, Limit& limit, LoadState& loading);
 // Reads the name of a store, and returns its index; reports an unknown one.
 [[nodiscard]] std::optional<std::size_t> find_store(const Value& value, const Config& config);
 // Reads min_rate. Keys that are absent leave their members of `rate` unchanged.

@@ -12,6 +12,7 @@ void show_permits(const Field& field, const Config& section, const Config&, Show
 void show_state(const Field& field, const Config& section, const Config&, Shown::Map& members);
 void show_stores(const Field& field, const Config& section, const Config&, Shown::Map& members);
 void show_shared(const Field& field, const Limit& limit, const Config&, Shown::Map& members);
+void show_lock_shared(const Field& field, const Limit& limit, const Config&, Shown::Map& members);
 void show_client_ip_header(
     const Field& field, const Config& section, const Config&, Shown::Map& members);
 void show_trusted_proxies(

@@ -18,22 +18,23 @@ constexpr std::array<std::string_view, 3> failure_words{"share", "open", "closed
 // The store remembers sessions that have ended for 40 days: what they used counts for `per`.
 constexpr std::chrono::days longest_shared_window{31};
 
+constexpr std::array<std::string_view, 2> lock_failure_words{"share", "closed"};
+
 using SharedRow = Fields<SharedLimit>;
+constexpr FieldOf<SharedLimit> store_row = SharedRow::other(
+    {.key = "store",
+     .about = "The store, by its name under `stores`.",
+     .expected = "a store's name",
+     .required = true},
+    {.kind = FieldType::Kind::text, .name = "name of a store"},
+    nullptr,
+    [](const Field& field, const SharedLimit& shared, const Config& config, Shown::Map& members) {
+        if (shared.store < config.stores.size())
+            add(members, field.key, config.stores[shared.store].name);
+    });
+
 constexpr std::array shared_table{
-    SharedRow::other(
-        {.key = "store",
-         .about = "The store, by its name under `stores`.",
-         .expected = "a store's name",
-         .required = true},
-        {.kind = FieldType::Kind::text, .name = "name of a store"},
-        nullptr,
-        [](const Field& field,
-           const SharedLimit& shared,
-           const Config& config,
-           Shown::Map& members) {
-            if (shared.store < config.stores.size())
-                add(members, field.key, config.stores[shared.store].name);
-        }),
+    store_row,
     SharedRow::word<&SharedLimit::on_store_failure>(
         {.key = "on_store_failure",
          .about = "While the store is gone: each gateway uses the shares that it holds; open: and "
@@ -42,9 +43,50 @@ constexpr std::array shared_table{
         failure_words),
 };
 
+// A lock that each gateway granted alone would have several holders.
+Parsed<SharedLimit::OnStoreFailure> parse_lock_failure(std::string_view text) {
+    if (text == "open")
+        return ParseError{
+            "\"open\" is for limits: a lock that each gateway grants alone has several holders; "
+            "expected share or closed"};
+    if (text == "closed")
+        return SharedLimit::OnStoreFailure::closed;
+    if (text == "share")
+        return SharedLimit::OnStoreFailure::share;
+    return ParseError{in_quotes(text) + " is unknown; expected share or closed"};
+}
+
+constexpr std::array lock_shared_table{
+    store_row,
+    SharedRow::other(
+        {.key = "on_store_failure",
+         .about = "While the store is gone: a gateway that has a share of the lock grants and "
+                  "renews leases of it until its session ends; closed: nobody does.",
+         .expected = "share or closed"},
+        {.kind = FieldType::Kind::word, .words = lock_failure_words},
+        [](const Field& field, const Value& value, SharedLimit& shared, LoadState&) {
+            value.into(shared.on_store_failure, field.expected, parse_lock_failure);
+        },
+        [](const Field& field, const SharedLimit& shared, const Config&, Shown::Map& members) {
+            const bool closed = shared.on_store_failure == SharedLimit::OnStoreFailure::closed;
+            add(members, field.key, closed ? "closed" : "share");
+        }),
+};
+
 void read_store_name(const Value& value, SharedLimit& shared, const LoadState& loading) {
     if (const auto store = find_store(value, loading.config))
         shared.store = *store;
+}
+
+void read_terms(
+    const Value& value, Table<SharedLimit> fields, SharedLimit& shared, LoadState& loading) {
+    if (value.is_scalar()) {
+        read_store_name(value, shared, loading);
+    } else if (const auto map = open_section(value, fields, a_shared)) {
+        if (const auto name = map->require("store", "a store's name"))
+            read_store_name(*name, shared, loading);
+        read_fields(*map, fields, shared, loading);
+    }
 }
 
 } // namespace
@@ -70,18 +112,26 @@ Table<SharedLimit> shared_fields() {
     return shared_table;
 }
 
+Table<SharedLimit> lock_shared_fields() {
+    return lock_shared_table;
+}
+
+void read_lock_shared(const Section& section, Limit& limit, LoadState& loading) {
+    if (const auto value = section.find("shared"))
+        read_terms(*value, lock_shared_fields(), limit.shared.emplace(), loading);
+}
+
+void show_lock_shared(
+    const Field& field, const Limit& limit, const Config& config, Shown::Map& members) {
+    if (limit.shared)
+        add(members, field.key, shown(lock_shared_fields(), *limit.shared, config));
+}
+
 void read_shared(const Section& section, Limit& limit, LoadState& loading) {
     const auto value = section.find("shared");
     if (!value)
         return;
-    SharedLimit& shared = limit.shared.emplace();
-    if (value->is_scalar()) {
-        read_store_name(*value, shared, loading);
-    } else if (const auto map = open_section(*value, shared_fields(), a_shared)) {
-        if (const auto name = map->require("store", "a store's name"))
-            read_store_name(*name, shared, loading);
-        read_fields(*map, shared_fields(), shared, loading);
-    }
+    read_terms(*value, shared_fields(), limit.shared.emplace(), loading);
     if (limit.per > longest_shared_window)
         value->wrong("needs a per of at most 31d: the store forgets sooner what a gateway that has "
                      "ended had used; expected a shorter window, or no shared");

@@ -83,6 +83,7 @@ const std::vector<TestPlace>& places() {
         {"limits.NAME.shared", "limits.x.shared.", "limits: {x: {shared: {@}}}"},
         {"limits.NAME.body", "limits.x.body.", "limits: {x: {body: {@}}}"},
         {"locks.NAME", "locks.x.", "locks: {x: {@}}", {"when_exceeded: wait"}},
+        {"locks.NAME.shared", "locks.x.shared.", "locks: {x: {shared: {@}}}"},
         {"routes[]", "routes[0].", "routes: [{@}]"},
         {"routes[].match", "routes[0].match.", "routes: [{match: {@}}]"},
         {"routes[].limits[]", "routes[0].limits[0].", "routes: [{limits: [{@}]}]"},
@@ -169,8 +170,8 @@ std::string spelt(bool in_full) {
            "{store: m" +
            also("limits.NAME.shared") + "}" + also("limits.NAME", {"ws_holds_slot"}) +
            "}\n  c: {concurrent: 1" + (in_full ? ", ws_holds_slot: true" : "") + "}\n" +
-           "locks: {k: {when_exceeded: wait" + also("locks.NAME") + "}}\n" +
-           "routes:\n  - {name: r, upstream: x, match: {path: /" +
+           "locks: {k: {when_exceeded: wait, shared: {store: m" + also("locks.NAME.shared") + "}" +
+           also("locks.NAME") + "}}\n" + "routes:\n  - {name: r, upstream: x, match: {path: /" +
            also("routes[].match", {"path"}) + "}" + also("routes[]") +
            "}\n  - {name: s, match: {path: /s}, respond: {body: x" + also("routes[].respond") +
            "}}" + also("") + map("timeouts", "timeouts") + map("min_rate", "min_rate") +

@@ -53,6 +53,18 @@ constexpr MistakeRow store_rows[] = {
      "and ."},
     {MistakeRow::after_base, "stores: {main: {redis: 127.0.0.1:6379, timeout: 2s}}\nroutes: []\n",
      "3:49: stores.main.timeout: \"2s\" is out of range; expected at most 1s"},
+    {MistakeRow::after_base,
+     "permits: {address: 127.0.0.1:8082}\nstores: {main: {redis: 127.0.0.1:6379}}\n"
+     "locks: {a: {shared: {store: main, on_store_failure: open}}}\nroutes: []\n",
+     "5:53: locks.a.shared.on_store_failure: \"open\" is for limits: a lock that each gateway "
+     "grants alone has several holders; expected share or closed"},
+    {MistakeRow::after_base,
+     "permits: {address: 127.0.0.1:8082}\nstores: {main: {redis: 127.0.0.1:6379}}\n"
+     "locks: {a: {shared: main}}\n"
+     "routes: [{name: w, match: {path: /}, respond: {body: x}, require_fence: a}]\n",
+     "6:73: routes[0].require_fence: \"a\" is shared, and another gateway may have granted a later "
+     "number that this one has not heard of; expected a lock without shared, or a storage that "
+     "compares the numbers"},
     {MistakeRow::after_base, "gateway_id: edge 1\nroutes: []\n",
      "3:13: gateway_id: \"edge 1\" is no such name; expected up to 64 letters, digits, -, _ and ."},
     {MistakeRow::after_base, "limits: {a: {concurrent: 5, shared: main}}\nroutes: []\n",
@@ -133,6 +145,21 @@ TEST_CASE("a limit may be shared in short, and in full") {
     CHECK(config.limits[0].shared->store == 1);
     CHECK(config.limits[0].shared->on_store_failure == SharedLimit::OnStoreFailure::share);
     CHECK(config.limits[1].shared->store == 0);
+    CHECK(config.limits[1].shared->on_store_failure == SharedLimit::OnStoreFailure::closed);
+    CHECK_FALSE(config.limits[2].shared.has_value());
+}
+
+TEST_CASE("so may a lock") {
+    const Config config = loaded(
+        std::string{base} + "permits: {address: 127.0.0.1:8082}\n"
+                            "stores: {main: {redis: 10.0.0.1:6379}}\n"
+                            "locks:\n"
+                            "  a: {shared: main}\n"
+                            "  b: {max: 3, shared: {store: main, on_store_failure: closed}}\n"
+                            "  c: {}\n"
+                            "routes: []\n");
+    REQUIRE(config.limits[0].shared.has_value());
+    CHECK(config.limits[0].shared->store == 0);
     CHECK(config.limits[1].shared->on_store_failure == SharedLimit::OnStoreFailure::closed);
     CHECK_FALSE(config.limits[2].shared.has_value());
 }

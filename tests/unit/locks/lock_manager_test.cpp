@@ -23,12 +23,12 @@ TEST_CASE("as many are inside as may be, each with a higher fence") {
     CHECK(hall.enter(lock, start)->fence > second->fence);
 }
 
-TEST_CASE("fences begin with the microseconds of the start") {
+TEST_CASE("fences begin with the milliseconds of the start, times 2048") {
     Hall hall;
     const LockPtr lock = hall.lock("a", 1);
 
-    CHECK(lock->limit()->fence() == 1'700'000'000'000'000);
-    CHECK(hall.enter(lock, start)->fence == 1'700'000'000'000'001);
+    CHECK(lock->limit()->fence() == 1'700'000'000'000 * 2048);
+    CHECK(hall.enter(lock, start)->fence == 1'700'000'000'000 * 2048 + 1);
 }
 
 TEST_CASE("a lease ends when its ttl is over, and never comes back") {
