@@ -54,7 +54,7 @@ nghttp2_option* make_options() {
     nghttp2_option_set_max_outbound_ack(made, 100);
     nghttp2_option_set_max_settings(made, 8);
     nghttp2_option_set_max_continuations(made, 4);
-    // Of frames of unknown types nghttp2 tells only if they are named here.
+    // nghttp2 reports frames of unknown types only if their types are listed.
     for (unsigned type = NGHTTP2_CONTINUATION + 1; type <= 0xff; ++type)
         nghttp2_option_set_user_recv_extension_type(made, static_cast<std::uint8_t>(type));
     return made;
