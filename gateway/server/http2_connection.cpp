@@ -3,36 +3,23 @@
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "server/http1_connection.hpp"
+#include "server/http2_bounds.hpp"
 #include "server/loop.hpp"
-#include "tls/server.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <utility>
 
 namespace stint::server {
 namespace {
 
-// After so many requests the connection is drained, so that a balancer's connections spread anew.
-constexpr std::uint64_t most_requests = 10'000;
-constexpr std::uint32_t most_glitches = 500;
-constexpr Http2SessionSettings session_defaults{};
-
 using Phase = Http2StreamState::Phase;
 
-// Streams that a connection may have at once, those included that the client has reset and whose
-// handlers have not ended.
-constexpr std::size_t most_alive = 2 * session_defaults.max_streams;
-
-// A client acknowledges SETTINGS within this time (RFC 9113 section 6.5.3), and so the PING before
-// the last GOAWAY.
-constexpr Duration settings_timeout = std::chrono::seconds{5};
-constexpr Duration drain_round_trip = std::chrono::seconds{1};
-
 Http2SessionSettings settings_for(const ConnectionSettings& settings) noexcept {
-    Http2SessionSettings told = session_defaults;
+    Http2SessionSettings told = http2_bounds::session;
     told.max_header_list = static_cast<std::uint32_t>(
         std::min<std::size_t>(settings.max_head, std::numeric_limits<std::uint32_t>::max()));
     return told;
@@ -42,12 +29,12 @@ Http2SessionSettings settings_for(const ConnectionSettings& settings) noexcept {
 
 Http2Connection::Http2Connection(Http1Connection& host)
     : host_{host}, loop_{host.loop()}, session_{*this, settings_for(host.settings())},
-      glitches_{most_glitches} {}
+      glitches_{http2_bounds::most_glitches} {}
 
 net::Task<bool> Http2Connection::serve() {
     ClientInput& input = host_.input();
     ++loop_.counters.http2_connections;
-    loop_.deadlines.arm(settings_time_, settings_timeout, net::read_coarse_clock());
+    loop_.deadlines.arm(settings_time_, http2_bounds::settings_timeout, net::read_coarse_clock());
     turn();
     while (!over()) {
         if (!input.received().empty()) {
@@ -273,11 +260,6 @@ void Http2Connection::await_writable() {
 }
 
 // --- what streams ask for ---
-
-bool Http2Connection::serves(std::string_view host) const {
-    net::TlsSession* const tls = host_.io().tls();
-    return tls == nullptr || host_.options().tls->serves(tls->ssl(), host);
-}
 
 bool Http2Connection::submit_interim(Http2Stream& stream) {
     schedule();

@@ -57,8 +57,6 @@ class Http2Connection final : private Http2Events {
     void send_now() noexcept;
     void consume(Http2Stream& stream, std::size_t bytes) noexcept;
     void reset(Http2Stream& stream, Http2Error error) noexcept;
-    // True if requests for the host may come on this connection.
-    [[nodiscard]] bool serves(std::string_view host) const;
     // Has the stream looked at in the next turn.
     void look_at(Http2Stream& stream) noexcept;
 
@@ -95,6 +93,7 @@ class Http2Connection final : private Http2Events {
     [[nodiscard]] bool over() const noexcept {
         return ended_ || (session_.done() && !output_.blocked());
     }
+    void announce_end() noexcept;
     void stop_streams() noexcept;
     void on_time() noexcept;
     void on_unacknowledged() noexcept;

@@ -1,6 +1,7 @@
 // Events of an HTTP/2 connection's session, its timeouts and its end.
 #include "net/clock.hpp"
 #include "server/http1_connection.hpp"
+#include "server/http2_bounds.hpp"
 #include "server/http2_connection.hpp"
 #include "server/loop.hpp"
 
@@ -12,15 +13,15 @@ namespace stint::server {
 // --- the session's events ---
 
 Http2Stream* Http2Connection::on_request_begun(std::int32_t id) {
-    if (ended_ || streams_.size() >= most_alive)
+    if (ended_ || streams_.size() >= http2_bounds::most_alive)
         return nullptr;
     Streams::Pointer& stream = streams_.emplace_back(loop_.http2_streams.take(*this, host_.info()));
     const ConnectionSettings& now = host_.settings();
     stream->state.id = id;
     stream->state.fields.begin(
         {.max_head = now.max_head, .max_fields = now.max_fields, .max_target = now.max_target});
-    if (++requests_ == most_requests)
-        stop_streams();
+    if (++requests_ == http2_bounds::most_requests)
+        announce_end();
     return stream.get();
 }
 
@@ -139,7 +140,7 @@ void Http2Connection::watch_times() {
     case Wait::send:
         return loop_.deadlines.arm(time_, now.head_timeout, clock);
     case Wait::drain:
-        return loop_.deadlines.arm(time_, drain_round_trip, clock);
+        return loop_.deadlines.arm(time_, http2_bounds::drain_round_trip, clock);
     case Wait::idle:
     case Wait::parked:
         return loop_.deadlines.arm(time_, std::min(Sheddable::park_after, now.idle_timeout), clock);
@@ -190,12 +191,17 @@ void Http2Connection::stop_streams() noexcept {
     schedule();
 }
 
+// Tells the client to connect anew. Streams that it begins before it knows are still served.
+void Http2Connection::announce_end() noexcept {
+    if (draining_ != Draining::no)
+        return;
+    draining_ = Draining::announced;
+    session_.announce_shutdown();
+    schedule();
+}
+
 void Http2Connection::drain() noexcept {
-    if (draining_ == Draining::no) {
-        draining_ = Draining::announced;
-        session_.announce_shutdown();
-        schedule();
-    }
+    announce_end();
     for (const Streams::Pointer& stream : streams_)
         if (stream->state.handler && !stream->state.told_gone)
             stream->state.handler->on_drain();

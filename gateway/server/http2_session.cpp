@@ -105,7 +105,9 @@ bool Http2Session::feed(std::span<const char> bytes) noexcept {
 std::string_view Http2Session::next_frames() noexcept {
     const std::uint8_t* frames = nullptr;
     const ssize_t size = nghttp2_session_mem_send(session_.get(), &frames);
-    return size > 0 ? text(frames, static_cast<std::size_t>(size)) : std::string_view{};
+    if (size <= 0)
+        return {};
+    return {reinterpret_cast<const char*>(frames), static_cast<std::size_t>(size)};
 }
 
 bool Http2Session::done() const noexcept {

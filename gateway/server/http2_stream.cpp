@@ -7,6 +7,7 @@
 #include "net/stream.hpp"
 #include "server/http1_connection.hpp"
 #include "server/http2_connection.hpp"
+#include "tls/server.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -23,6 +24,12 @@ constexpr std::size_t most_kept = 16 * 1024;
 
 // A DATA frame's head is counted with the bytes sent.
 constexpr std::size_t frame_head = 9;
+
+// True if requests for the host may come on this connection.
+bool serves(Http1Connection& connection, std::string_view host) {
+    net::TlsSession* const tls = connection.io().tls();
+    return tls == nullptr || connection.options().tls->serves(tls->ssl(), host);
+}
 
 } // namespace
 
@@ -57,7 +64,7 @@ std::optional<http::HeadError> Http2Stream::begin() {
     state.in.dispatch();
     if (error)
         return error;
-    if (!http2_->serves(head_.authority)) {
+    if (!serves(http2_->host(), head_.authority)) {
         head_ = {};
         return http::HeadError{421, "The connection was made to a host with other certificates."};
     }

@@ -379,6 +379,18 @@ class Drain(Http2Test):
         self.assertEqual([code for _, code in client.goaways], [0])
 
 
+    def test_after_10000_requests_the_client_is_told_to_connect_anew(self):
+        client = self.client(self.start())
+        streams = []
+        while not client.goaways:
+            streams = [client.request() for _ in range(100)]
+            self.assertEqual({client.response(stream).status for stream in streams}, {200})
+        self.assertLessEqual(streams[0], 20_001)
+        self.assertGreaterEqual(streams[-1], 19_999)
+        self.assertTrue(client.until_gone())
+        self.assertEqual([code for _, code in client.goaways], [0, 0])
+
+
 class Attacks(Http2Test):
     """Each row of the table in docs/http2.md: the connection ends, and the gateway serves others."""
 
