@@ -11,7 +11,7 @@ RUN /src/scripts/build-release && strip /src/build-release/gateway/stint
 FROM debian:12-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        ca-certificates libdate-tz3 libfmt9 libprometheus-cpp-core1.0 libre2-9 libsodium23 \
+        ca-certificates libdate-tz3 libfmt9 libnghttp2-14 libprometheus-cpp-core1.0 libre2-9 libsodium23 \
         libspdlog1.10 libsqlite3-0 libssl3 libyaml-cpp0.7 tzdata \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin stint

@@ -49,6 +49,7 @@ LIBRARIES = {
     r"date/": "base/time_zone.cpp",
     r"re2/": "base/regex.cpp",
     r"sqlite3\.h": "state",
+    r"nghttp2/": "server/http2_session.cpp server/http2_callbacks.hpp",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

@@ -82,7 +82,8 @@ struct RequestHead {
     std::string_view path;      // the target's path, without its query; "*" for asterisk-form
     std::string_view query;     // without the "?"; empty if there is none
     std::string_view authority; // an absolute-form target's, else the Host field; may be empty
-    int minor_version = 1;      // HTTP/1.minor_version
+    int minor_version = 1;      // HTTP/1.minor_version; 1 for HTTP/2
+    bool http2 = false;         // carried by HTTP/2
     BodyFraming framing;
     bool keep_alive = true; // the client would keep the connection (RFC 9112 section 9.3)
     bool expects_continue = false;

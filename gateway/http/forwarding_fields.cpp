@@ -46,6 +46,13 @@ void write_forwarded(
 
 // Writes the client's Via, and behind it the gateway's with the name `pseudonym`. An empty name
 // means that the gateway adds nothing.
+// The received protocol as Via names it (RFC 9110 section 7.6.3), and a blank.
+std::string_view received_protocol(const RequestHead& head) noexcept {
+    if (head.http2) [[unlikely]]
+        return "2.0 ";
+    return head.minor_version == 0 ? "1.0 " : "1.1 ";
+}
+
 void write_via_as(HeadBuffer& out, const RequestHead& head, std::string_view pseudonym) {
     if (pseudonym.empty()) {
         for (const Field& field : head.fields)
@@ -55,7 +62,7 @@ void write_via_as(HeadBuffer& out, const RequestHead& head, std::string_view pse
     }
     out << "Via: ";
     write_list(out, head.fields, FieldId::via);
-    out.add(head.minor_version == 0 ? "1.0 " : "1.1 ", pseudonym, "\r\n");
+    out.add(received_protocol(head), pseudonym, "\r\n");
 }
 
 } // namespace
@@ -87,12 +94,12 @@ void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forw
 void write_via(HeadBuffer& out, const RequestHead& head, const std::string* pseudonym) {
     if (pseudonym != nullptr) [[unlikely]]
         return write_via_as(out, head, *pseudonym);
-    const std::string_view own = head.minor_version == 0 ? "1.0 stint\r\n" : "1.1 stint\r\n";
+    const std::string_view protocol = received_protocol(head);
     if (!head.ids.contains(FieldId::via)) [[likely]]
-        return out.add("Via: ", own);
+        return out.add("Via: ", protocol, "stint\r\n");
     out << "Via: ";
     write_list(out, head.fields, FieldId::via);
-    out << own;
+    out.add(protocol, "stint\r\n");
 }
 
 } // namespace stint::http

@@ -5,8 +5,7 @@
 #include "http/ascii.hpp"
 #include "http/field_names.hpp"
 #include "http/framing.hpp"
-#include "http/max_forwards.hpp"
-#include "http/request_line.hpp"
+#include "http/request_tokens.hpp"
 
 #include <boost/beast/http/basic_parser.hpp>
 
@@ -113,7 +112,7 @@ bool has_other_version(std::string_view head, bool request) noexcept {
 // Receives the tokens of one head as views into that head. A new one is made for every head:
 // Beast's parser cannot be reset, but costs nothing to construct.
 template <bool is_request>
-class HeadSink final : public beast::http::basic_parser<is_request> {
+class HeadSink final : public beast::http::basic_parser<is_request>, public RequestTokens {
   public:
     // fields: room for the parsed fields.
     HeadSink(std::string_view head, std::span<Field> fields) : head_{head}, room_{fields} {}
@@ -136,13 +135,8 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
         return &fault_;
     }
 
-    std::string_view method;
-    std::string_view target;
     std::string_view reason;
     int status = 0;
-    int minor_version = 1;
-    FieldIds ids;
-    ControlFields control;
 
     [[nodiscard]] std::span<const Field> fields() const noexcept { return room_.first(count_); }
 
@@ -211,55 +205,6 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
     bool refused_ = false;
 };
 
-// Applies the rules for TRACE bodies and Max-Forwards, which depend on the method.
-Result<void, HeadError> heed_method(RequestHead& request) noexcept {
-    if (request.framing.has_body() && ascii::equals_folded(request.method, "trace"))
-        return HeadError{400, "TRACE has a body."};
-    if (request.ids.contains(FieldId::max_forwards)) [[unlikely]] {
-        const auto hops = read_max_forwards(request.method, request.fields);
-        if (!hops)
-            return hops.error();
-        request.max_forwards = *hops;
-    }
-    return {};
-}
-
-// Fills `request` from the parsed tokens, or returns the error.
-Result<void, HeadError>
-judge_request(const HeadSink<true>& sink, std::string_view head, RequestHead& request) {
-    const ControlFields& control = sink.control;
-    const auto target = split_target(sink.method, sink.target);
-    if (!target)
-        return target.error();
-    const auto framing = request_framing(control, sink.minor_version);
-    if (!framing)
-        return framing.error();
-    const auto host = host_field(control, sink.minor_version);
-    if (!host)
-        return host.error();
-    const auto keep_alive = keeps_alive(control, sink.fields(), sink.minor_version);
-    if (!keep_alive)
-        return keep_alive.error();
-    const auto expects = expects_continue(control, sink.minor_version);
-    if (!expects)
-        return expects.error();
-
-    request.method = sink.method;
-    request.target = sink.target;
-    request.path = target->path;
-    request.query = target->query;
-    request.authority = !target->authority.empty() ? target->authority
-                        : host->data() != nullptr  ? *host
-                                                   : head.substr(0, 0);
-    request.minor_version = sink.minor_version;
-    request.framing = *framing;
-    request.keep_alive = *keep_alive;
-    request.expects_continue = *expects && framing->has_body();
-    request.ids = sink.ids;
-    request.fields = sink.fields();
-    return heed_method(request);
-}
-
 Result<void, HeadError>
 judge_response(const HeadSink<false>& sink, std::string_view method, ResponseHead& response) {
     if (sink.status < 100 || sink.status > 599)
@@ -282,6 +227,10 @@ judge_response(const HeadSink<false>& sink, std::string_view method, ResponseHea
 }
 
 } // namespace
+
+FieldId id_of_field(std::string_view name) noexcept {
+    return field_id(beast::http::string_to_field({name.data(), name.size()}), name);
+}
 
 struct HeadParser::Impl {
     std::size_t header_limit;
@@ -324,7 +273,8 @@ const HeadError* HeadParser::parse_request(
         impl_->fault = *fault;
     else if (sink.target.size() > max_target)
         impl_->fault = HeadError{414, "The request target is longer than max_target."};
-    else if (const auto judged = judge_request(sink, head, into); !judged)
+    else if (const auto judged = judge_request(sink, sink.fields(), head.substr(0, 0), into);
+             !judged)
         impl_->fault = judged.error();
     else
         return nullptr;

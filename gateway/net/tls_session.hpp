@@ -82,6 +82,8 @@ class TlsSession {
     [[nodiscard]] const std::string& peer_subject() const noexcept { return peer_subject_; }
     // Returns the protocol's name, a literal. Requires a complete handshake.
     [[nodiscard]] std::string_view version() const { return tls::version_of(*ssl_); }
+    // True if both sides have agreed on HTTP/2 (ALPN). Requires a complete handshake.
+    [[nodiscard]] bool chose_http2() const { return tls::chose_http2(*ssl_); }
 
   private:
     friend struct SocketBio;

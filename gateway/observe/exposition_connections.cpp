@@ -39,6 +39,14 @@ void add_connections(Page& page, const WorkerCounters& sum) {
         "stint_tls_handshake_failures_total", "TLS handshakes with clients that failed.");
     unshaken.add({{"reason", "plain_http"}}, sum.tls_plain_http);
     unshaken.add({{"reason", "other"}}, sum.tls_failures - sum.tls_plain_http);
+    page.counter("stint_http2_connections_total", "Connections of clients that have spoken HTTP/2.")
+        .add({}, sum.http2_connections);
+    auto glitches = page.counter(
+        "stint_http2_glitches_total",
+        "Frames of HTTP/2 that a client has no reason to send often, by kind. Many of them end its "
+        "connection.");
+    for (std::size_t i = 0; i < http2_glitch_kinds; ++i)
+        glitches.add({{"kind", std::string{http2_glitch_names[i]}}}, sum.http2_glitches[i]);
     auto unproxied = page.counter(
         "stint_proxy_protocol_rejected_total",
         "Connections closed for want of a trusted peer or of a well-formed PROXY header.");

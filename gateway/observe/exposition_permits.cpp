@@ -39,9 +39,9 @@ void add_permits(
         "stint_permit_tickets_total",
         "Permits for requests in X-Stint-Permit: issued, used by a request, or shown in vain "
         "(unknown, used, expired, or of other limits).");
-    tickets.add({{"event", "issued"}}, sum.tickets_issued);
-    tickets.add({{"event", "used"}}, sum.tickets_used);
-    tickets.add({{"event", "unknown"}}, sum.tickets_unknown);
+    tickets.add({{"event", "issued"}}, sum.tickets[observe::WorkerCounters::issued]);
+    tickets.add({{"event", "used"}}, sum.tickets[observe::WorkerCounters::used]);
+    tickets.add({{"event", "unknown"}}, sum.tickets[observe::WorkerCounters::unknown]);
 }
 
 void add_locks(Page& page, const WorkerCounters& sum, const ProcessFigures& figures) {

@@ -127,9 +127,11 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     permits_waiting += other.permits_waiting;
     permit_waits += other.permit_waits;
     lock_waits += other.lock_waits;
-    tickets_issued += other.tickets_issued;
-    tickets_used += other.tickets_used;
-    tickets_unknown += other.tickets_unknown;
+    for (std::size_t i = 0; i < tickets.size(); ++i)
+        tickets[i] += other.tickets[i];
+    http2_connections += other.http2_connections;
+    for (std::size_t i = 0; i < http2_glitches.size(); ++i)
+        http2_glitches[i] += other.http2_glitches[i];
     return *this;
 }
 

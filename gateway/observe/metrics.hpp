@@ -3,6 +3,7 @@
 
 #include "base/time.hpp"
 #include "observe/access_log.hpp"
+#include "observe/http2_glitch.hpp"
 #include "observe/slot_counters.hpp"
 
 #include <array>
@@ -100,9 +101,12 @@ struct WorkerCounters {
     std::uint64_t permits_waiting = 0;    // permit requests that wait in a queue now
     WaitCounters permit_waits;            // permit requests that have waited
     WaitCounters lock_waits;              // lease requests that have waited
-    std::uint64_t tickets_issued = 0;     // permits issued for X-Stint-Permit
-    std::uint64_t tickets_used = 0;       // permits that paid for a request
-    std::uint64_t tickets_unknown = 0;    // presented permits that were not valid
+    // Permits for X-Stint-Permit: issued, presented and paid for a request, presented and not
+    // valid.
+    enum Ticket : std::size_t { issued, used, unknown };
+    std::array<std::uint64_t, 3> tickets{};
+    std::uint64_t http2_connections = 0; // connections that have spoken HTTP/2
+    std::array<std::uint64_t, http2_glitch_kinds> http2_glitches{}; // by Http2Glitch
 
     // Grows to the numbers of slots in use. Call it when a new snapshot is adopted.
     void

@@ -106,7 +106,7 @@ void AcquireOperation::issue_ticket() {
     if (!ticket)
         return;
     grant_.permit = *ticket;
-    ++context_.counters.tickets_issued;
+    ++context_.counters.tickets[observe::WorkerCounters::issued];
 }
 
 Grant::Limit AcquireOperation::state_of(const AcquireLimits::Part& part) const {

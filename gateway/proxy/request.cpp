@@ -128,7 +128,9 @@ void Request::log(const Now& now, std::string_view endpoint, unsigned attempts) 
     line.route = has_route() ? std::string_view{route().name} : std::string_view{};
     line.method = head().method;
     if (!line.method.empty())
-        line.protocol = head().minor_version > 0 ? "HTTP/1.1" : "HTTP/1.0";
+        line.protocol = head().http2               ? "HTTP/2.0"
+                        : head().minor_version > 0 ? "HTTP/1.1"
+                                                   : "HTTP/1.0";
     line.tls = stream_.connection().tls_version;
     line.path = head().target;
     line.limit = admission_.reply().limit();

@@ -6,7 +6,7 @@
 namespace stint::runtime {
 namespace {
 
-tls::ServerSettings settings_of(const config::Tls& tls) {
+tls::ServerSettings settings_of(const config::Tls& tls, bool http2) {
     using From = config::Tls::ClientCertificate;
     using To = tls::ServerSettings::ClientCertificate;
     tls::ServerSettings settings;
@@ -16,6 +16,7 @@ tls::ServerSettings settings_of(const config::Tls& tls) {
     settings.ciphers = tls.ciphers;
     settings.client_ca = tls.client_ca;
     settings.refuses_unknown_names = tls.refuses_unknown_names;
+    settings.http2 = http2;
     if (tls.client_certificate != From::none)
         settings.client_certificate =
             tls.client_certificate == From::require ? To::required : To::optional;
@@ -60,9 +61,9 @@ class Loading {
         const std::shared_ptr<tls::TicketKeys>& keys)
         : file_{file.string()}, former_{former}, keys_{keys} {}
 
-    TlsServerPtr server(const config::Tls& tls) {
+    TlsServerPtr server(const config::Tls& tls, bool http2 = false) {
         auto made = obtain(
-            settings_of(tls), former_.servers, objects.servers,
+            settings_of(tls, http2), former_.servers, objects.servers,
             [&](const tls::ServerSettings& settings) {
                 auto server = tls::Server::make(settings, keys_);
                 if (server)
@@ -171,7 +172,8 @@ Result<TlsObjects, config::ConfigErrors> load_tls(
     Loading loading{file, former, keys};
     for (const config::Listener& listener : config.listeners)
         if (listener.tls)
-            loading.objects.listeners[listener.address.text] = loading.server(*listener.tls);
+            loading.objects.listeners[listener.address.text] =
+                loading.server(*listener.tls, listener.http2);
     if (config.permits && config.permits->tls)
         loading.objects.listeners[config.permits->address.text] =
             loading.server(*config.permits->tls);

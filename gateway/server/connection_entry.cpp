@@ -13,6 +13,9 @@
 namespace stint::server {
 namespace {
 
+// The first bytes of an HTTP/2 connection (RFC 9113 section 3.4).
+constexpr std::string_view http2_preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
 // Receives the PROXY header. Returns false if the connection must not be served.
 net::Task<bool> receive_proxy_header(Http1Connection& connection) {
     using Status = http::ProxyHeader::Status;
@@ -123,6 +126,23 @@ net::Task<Entry> enter(Http1Connection& connection) {
         co_return Entry::served;
     const Entry entry = co_await shake_hands(connection);
     co_return entry;
+}
+
+net::Task<bool> speaks_http2(Http1Connection& connection) {
+    if (net::TlsSession* const tls = connection.io().tls())
+        co_return tls->chose_http2();
+    if (!connection.options().http2_prior_knowledge) [[likely]]
+        co_return false;
+    for (;;) {
+        const std::span<char> bytes = connection.input().received().bytes();
+        const std::string_view begun =
+            std::string_view{bytes.data(), bytes.size()}.substr(0, http2_preface.size());
+        if (!http2_preface.starts_with(begun) || begun.size() == http2_preface.size())
+            co_return begun.size() == http2_preface.size() && begun == http2_preface;
+        const bool more = co_await connection.receive_more();
+        if (!more)
+            co_return false;
+    }
 }
 
 } // namespace stint::server

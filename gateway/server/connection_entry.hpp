@@ -20,4 +20,9 @@ enum class Entry : std::uint8_t {
 // runs the TLS handshake, all within head_timeout. Returns Entry::served if requests may follow.
 [[nodiscard]] net::Task<Entry> enter(Http1Connection& connection);
 
+// Finds out whether the client of a connection that was entered speaks HTTP/2: by ALPN, or, where
+// the listener's options allow it, by the connection preface (RFC 9113 section 3.4). Waits for the
+// preface within head_timeout. The bytes received stay where they are.
+[[nodiscard]] net::Task<bool> speaks_http2(Http1Connection& connection);
+
 } // namespace stint::server

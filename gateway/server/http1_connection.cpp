@@ -49,8 +49,14 @@ net::Task<> Http1Connection::serve(std::unique_ptr<Http1Connection> self) {
         const Entry entry = co_await enter(connection);
         if (entry == Entry::refused)
             connection.lingers_ = Lingers::briefly;
-        if (entry == Entry::served)
-            co_await connection.serve_requests();
+        if (entry == Entry::served) {
+            connection.introduce();
+            const bool http2 = co_await speaks_http2(connection);
+            if (http2)
+                co_await connection.serve_http2();
+            else
+                co_await connection.serve_requests();
+        }
         if (connection.lingers_ != Lingers::no && !connection.input_.error())
             co_await connection.close_gently();
     } catch (const std::exception& failure) {
@@ -68,7 +74,8 @@ net::Task<> Http1Connection::serve(std::unique_ptr<Http1Connection> self) {
         co_await connection.input_.wait();
 }
 
-net::Task<> Http1Connection::serve_requests() {
+// Notes the facts that streams tell about their connection.
+void Http1Connection::introduce() noexcept {
     head_begun_ = {};
     net::TlsSession* const tls = io_.tls();
     info_ = {
@@ -79,6 +86,17 @@ net::Task<> Http1Connection::serve_requests() {
         .session = session_.get(),
         .https_port = options_.https_port,
         .secure = tls != nullptr};
+}
+
+net::Task<> Http1Connection::serve_http2() {
+    disarm();
+    http2_ = std::make_unique<Http2Connection>(*this);
+    const bool lingers = co_await http2_->serve();
+    lingers_ = lingers ? Lingers::briefly : Lingers::no;
+    http2_.reset();
+}
+
+net::Task<> Http1Connection::serve_requests() {
     for (bool keep = true; keep;) {
         while (!input_.received().find_head()) {
             if (has_batch()) [[unlikely]] {
@@ -211,6 +229,8 @@ void Http1Connection::on_deadline() noexcept {
 // Does not close the socket at once: a request may have been read already, and its handler be about
 // to run.
 void Http1Connection::drain() noexcept {
+    if (http2_)
+        return http2_->drain();
     if (handler_ != nullptr)
         return handler_->on_drain();
     const bool silent = input_.reads() && input_.received().empty();
@@ -224,8 +244,10 @@ void Http1Connection::abort() noexcept {
     if (session_)
         session_->on_abort();
     net::close(io_);
+    if (http2_)
+        return http2_->abort(); // this call may destroy the connection
     if (handler_ != nullptr)
-        return handler_->on_client_gone(); // this call may destroy the connection
+        return handler_->on_client_gone(); // so may this one
     if (phase_ == Phase::pause && armed()) {
         disarm();
         input_.wake();

@@ -11,6 +11,7 @@
 #include "server/client_input.hpp"
 #include "server/connection_slot.hpp"
 #include "server/http1_stream.hpp"
+#include "server/http2_connection.hpp"
 #include "server/loop.hpp"
 #include "server/request_handler.hpp"
 #include "server/settings.hpp"
@@ -20,8 +21,9 @@
 
 namespace stint::server {
 
-// An idle connection gives its buffer back after a second ("parked"), and then only waits until
-// bytes arrive.
+// A client that speaks HTTP/2 is served by an Http2Connection, which uses this one's socket. An
+// idle connection gives its buffer back after a second ("parked"), and then only waits until bytes
+// arrive.
 class Http1Connection final : public Listed, private net::Deadline {
   public:
     Http1Connection(
@@ -52,6 +54,9 @@ class Http1Connection final : public Listed, private net::Deadline {
     [[nodiscard]] net::Stream& io() noexcept { return io_; }
     [[nodiscard]] ClientInput& input() noexcept { return input_; }
     [[nodiscard]] routing::ClientAddress& peer() noexcept { return peer_; }
+    [[nodiscard]] Service& service() noexcept { return service_; }
+    [[nodiscard]] Session* session() noexcept { return session_.get(); }
+    [[nodiscard]] const ConnectionInfo& info() const noexcept { return info_; }
     // Holds a connection slot of the client for the connection's life.
     void hold(ClientConnections::Slot slot) noexcept { client_slot_ = std::move(slot); }
     // Waits for more bytes of a head. Returns false if no more can be received: too slow, too long,
@@ -81,6 +86,8 @@ class Http1Connection final : public Listed, private net::Deadline {
     // How the connection closes: a client that may still be sending is not closed at once.
     enum class Lingers : std::uint8_t { no, briefly, yes };
 
+    void introduce() noexcept;
+    net::Task<> serve_http2();
     net::Task<> serve_requests();
     net::Task<bool> flush_batch();
     net::Task<bool> flush_response();
@@ -111,9 +118,10 @@ class Http1Connection final : public Listed, private net::Deadline {
     Lingers lingers_ = Lingers::no;
     const ListenerOptions options_;
     std::unique_ptr<Session> session_;
-    ConnectionInfo info_;        // given to its streams
-    StreamPool::Pointer stream_; // null between two requests
-    RequestHandlerPtr handler_;  // handler of the request in flight, else null
+    ConnectionInfo info_;                     // given to its streams
+    StreamPool<Http1Stream>::Pointer stream_; // null between two requests
+    RequestHandlerPtr handler_;               // handler of the request in flight, else null
+    std::unique_ptr<Http2Connection> http2_;  // null unless the client speaks HTTP/2
 };
 
 } // namespace stint::server

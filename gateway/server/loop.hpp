@@ -14,6 +14,8 @@
 #include "observe/metrics.hpp"
 #include "server/client_connections.hpp"
 #include "server/client_watch.hpp"
+#include "server/http1_stream.hpp"
+#include "server/http2_stream.hpp"
 #include "server/resource_exhaustion.hpp"
 #include "server/stream_pool.hpp"
 
@@ -111,7 +113,8 @@ struct Loop {
     std::atomic<std::size_t> worker_load{0};
 
     net::BufferPool body_blocks{body_block_size, blocks_kept};
-    StreamPool streams;
+    StreamPool<Http1Stream> streams;
+    StreamPool<Http2Stream> http2_streams;
 
     // Scratch objects. Their contents are valid until the next co_await.
     http::HeadParser parser;

@@ -51,6 +51,8 @@ struct ListenerOptions {
     // Port of https that all requests are redirected to (redirect_http); 0 means no redirect.
     std::uint16_t https_port = 0;
     std::shared_ptr<const tls::Server> tls{}; // nullptr: the listener does not speak TLS
+    // Without TLS: a client may begin with the preface of HTTP/2.
+    bool http2_prior_knowledge = false;
 };
 
 } // namespace stint::server

@@ -1,7 +1,7 @@
 // Streams of one event loop, lent to its connections for the time of a request.
 #pragma once
 
-#include "server/http1_stream.hpp"
+#include "server/client_stream.hpp"
 
 #include <memory>
 #include <vector>
@@ -9,21 +9,24 @@
 namespace stint::server {
 
 // A stream that comes back keeps its memory: a request allocates nothing after warm-up, and an idle
-// connection has no stream. Not thread-safe; outlives the connections.
+// connection has no stream. Not thread-safe; outlives the connections. Stream: has attach() and
+// release_large().
+template <class Stream>
 class StreamPool {
   public:
     struct Return {
         StreamPool* pool = nullptr;
-        void operator()(Http1Stream* stream) const noexcept { pool->give_back(stream); }
+        void operator()(Stream* stream) const noexcept { pool->give_back(stream); }
     };
-    using Pointer = std::unique_ptr<Http1Stream, Return>;
+    using Pointer = std::unique_ptr<Stream, Return>;
 
     StreamPool() { idle_.reserve(keep); }
 
     // Lends a stream to the connection. Throws if there is no memory for a new one.
-    [[nodiscard]] Pointer take(Http1Connection& connection, const ConnectionInfo& info) {
+    template <class Connection>
+    [[nodiscard]] Pointer take(Connection& connection, const ConnectionInfo& info) {
         if (idle_.empty()) [[unlikely]]
-            idle_.push_back(std::make_unique<Http1Stream>());
+            idle_.push_back(std::make_unique<Stream>());
         Pointer stream{idle_.back().release(), Return{this}};
         idle_.pop_back();
         stream->attach(connection, info);
@@ -31,7 +34,7 @@ class StreamPool {
     }
 
   private:
-    void give_back(Http1Stream* stream) noexcept {
+    void give_back(Stream* stream) noexcept {
         if (idle_.size() == keep) [[unlikely]] {
             delete stream;
             return;
@@ -41,7 +44,7 @@ class StreamPool {
     }
 
     static constexpr std::size_t keep = 256;
-    std::vector<std::unique_ptr<Http1Stream>> idle_;
+    std::vector<std::unique_ptr<Stream>> idle_;
 };
 
 } // namespace stint::server

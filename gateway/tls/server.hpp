@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stint::tls {
@@ -19,7 +20,8 @@ class TicketKeys;
 //
 // Supports TLS 1.3, and TLS 1.2 by default only with forward secrecy and authenticated encryption;
 // no renegotiation, compression or early data. Sessions are resumed by tickets only. A client that
-// offers ALPN (RFC 7301) without http/1.1 gets the alert no_application_protocol.
+// offers ALPN (RFC 7301) without http/1.1, or h2 where it is offered, gets the alert
+// no_application_protocol.
 class Server {
   public:
     // The expiry time of a certificate, with the file of the certificate.
@@ -37,6 +39,11 @@ class Server {
     // memory ran out. The caller sets the BIO. The object reads ahead, allows partial writes, and
     // holds no buffers while idle.
     [[nodiscard]] SslPtr accept() const;
+
+    // True if a connection that this server has accepted may carry requests for the host, which may
+    // have a port: a new connection to that host would be served with the same certificates and
+    // the same rules for those of clients (RFC 9110 section 7.4).
+    [[nodiscard]] bool serves(SSL& connection, std::string_view host) const;
 
     [[nodiscard]] const std::vector<Expiry>& expiries() const noexcept { return expiries_; }
     // Returns one human-readable line for each suspicious but valid setting, such as an expired

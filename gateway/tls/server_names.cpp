@@ -97,6 +97,15 @@ SSL_CTX* ServerNames::find(std::string_view name) const {
     return found != wildcards_.end() ? found->second : nullptr;
 }
 
+SSL_CTX* context_for(SSL_CTX& standard, std::string_view name) {
+    const Choice* choice = Attached<Choice>::find(&standard);
+    if (choice == nullptr)
+        return &standard;
+    if (SSL_CTX* context = choice->names.find(name))
+        return context;
+    return choice->unknown == UnknownName::standard ? &standard : nullptr;
+}
+
 void choose_by_name(
     SSL_CTX& standard, ServerNames names, std::vector<ContextPtr> others, UnknownName unknown) {
     Attached<Choice>::attach(

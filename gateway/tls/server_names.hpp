@@ -38,4 +38,8 @@ enum class UnknownName : bool {
 void choose_by_name(
     SSL_CTX& standard, ServerNames names, std::vector<ContextPtr> others, UnknownName unknown);
 
+// Returns the context that serves a connection to `name`: standard, unless choose_by_name() was
+// called for it and the name is another one's; nullptr if the name is refused.
+[[nodiscard]] SSL_CTX* context_for(SSL_CTX& standard, std::string_view name);
+
 } // namespace stint::tls

@@ -20,9 +20,9 @@ constexpr const char* default_ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA
 constexpr const char* default_suites =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
-// Supported ALPN protocols in order of preference, each preceded by its length. HTTP/2 is not
-// supported.
-constexpr std::string_view protocols = "\x08http/1.1";
+// ALPN protocols in order of preference, each preceded by its length.
+constexpr std::string_view only_http1 = "\x08http/1.1";
+constexpr std::string_view with_http2 = "\x02h2\x08http/1.1";
 
 int on_protocols(
     SSL*,
@@ -30,7 +30,8 @@ int on_protocols(
     unsigned char* size,
     const unsigned char* offered,
     unsigned offered_size,
-    void*) noexcept {
+    void* offers_http2) noexcept {
+    const std::string_view protocols = offers_http2 != nullptr ? with_http2 : only_http1;
     unsigned char* chosen = nullptr;
     const int outcome = SSL_select_next_proto(
         &chosen, size, reinterpret_cast<const unsigned char*>(protocols.data()),
@@ -158,7 +159,9 @@ Result<void, std::string> apply_rules(
         if (auto used = use_ciphers(context, settings.ciphers); !used)
             return used;
     }
-    SSL_CTX_set_alpn_select_cb(&context, &on_protocols, nullptr);
+    // The argument only tells yes from no.
+    void* const offers_http2 = settings.http2 ? const_cast<char*>(with_http2.data()) : nullptr;
+    SSL_CTX_set_alpn_select_cb(&context, &on_protocols, offers_http2);
     SSL_CTX_set_tlsext_servername_callback(&context, &on_server_name);
     if (auto bound = bind_sessions(context, settings, names); !bound)
         return bound;

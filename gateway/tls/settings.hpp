@@ -30,6 +30,7 @@ struct ServerSettings {
     // True: the handshake fails for a client that asks for no name, or for a name of no
     // certificate.
     bool refuses_unknown_names = false;
+    bool http2 = false; // offered beside HTTP/1.1, and preferred
 
     friend bool operator==(const ServerSettings&, const ServerSettings&) = default;
 };

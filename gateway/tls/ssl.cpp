@@ -32,4 +32,11 @@ std::string_view version_of(SSL& ssl) {
     return SSL_get_version(&ssl);
 }
 
+bool chose_http2(SSL& ssl) {
+    const unsigned char* name = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(&ssl, &name, &size);
+    return size == 2 && name[0] == 'h' && name[1] == '2';
+}
+
 } // namespace stint::tls

@@ -38,4 +38,7 @@ using SslPtr = std::unique_ptr<SSL, SslDeleter>;
 // Returns the protocol of a connection whose handshake is complete: "TLSv1.3". A literal.
 [[nodiscard]] std::string_view version_of(SSL& ssl);
 
+// True if ALPN has chosen HTTP/2 (RFC 7301). Requires a complete handshake.
+[[nodiscard]] bool chose_http2(SSL& ssl);
+
 } // namespace stint::tls

@@ -45,6 +45,8 @@ struct Listener {
     bool proxy_protocol = false;     // each connection begins with a PROXY header
     std::optional<Tls> tls{};
     std::uint16_t https_port = 0; // redirect_http: port of redirects to https; 0 = off
+    bool http2 = false;           // `http` has h2: offered by ALPN
+    bool h2c = false;             // without TLS: clients may begin with HTTP/2
 };
 
 struct Admin {

@@ -41,6 +41,29 @@ Parsed<bool> parse_half_close(std::string_view text) {
     return *word == "allow";
 }
 
+constexpr std::array<std::string_view, 2> http_words{"h2", "http/1.1"};
+
+// Reads the versions of HTTP that a listener offers. HTTP/1.1 is always one of them.
+void read_http(const Field& field, const Value& value, Listener& listener, LoadState&) {
+    const auto items = value.items(field.expected);
+    if (!items)
+        return;
+    std::vector<std::string> given;
+    for (const Value& item : *items) {
+        const auto word = item.as(
+            "h2 or http/1.1", [](std::string_view text) { return parse_word(text, http_words); });
+        if (!word)
+            continue;
+        if (std::ranges::find(given, *word) != given.end())
+            item.wrong(in_quotes(*word) + " is listed already; remove one");
+        given.emplace_back(*word);
+    }
+    listener.http2 = std::ranges::find(given, "h2") != given.end();
+    if (std::ranges::find(given, "http/1.1") == given.end())
+        value.wrong("lacks http/1.1, which every listener speaks; expected [http/1.1] or "
+                    "[h2, http/1.1]");
+}
+
 using ListenerRow = Fields<Listener>;
 constexpr std::array listener_table{
     address_row<Listener>(an_address, Reload::applies),
@@ -59,6 +82,25 @@ constexpr std::array listener_table{
         [](const Field& field, const Listener& listener, const Config&, Shown::Map& members) {
             add(members, field.key, listener.half_close_allowed ? "allow" : "gone");
         }),
+    ListenerRow::other(
+        {.key = "http",
+         .about = "The versions of HTTP that clients may choose in the TLS handshake (ALPN): h2 is "
+                  "HTTP/2.",
+         .expected = "a list such as [h2, http/1.1]",
+         .reload = Reload::new_connections},
+        {.kind = FieldType::Kind::word, .is_list = true, .words = http_words},
+        &read_http,
+        [](const Field& field, const Listener& listener, const Config&, Shown::Map& members) {
+            Shown::List list;
+            if (listener.http2)
+                list.emplace_back("h2");
+            list.emplace_back("http/1.1");
+            add(members, field.key, std::move(list));
+        }),
+    ListenerRow::boolean<&Listener::h2c>(
+        {.key = "h2c",
+         .about = "Without TLS: a client that knows of it may begin with HTTP/2.",
+         .reload = Reload::new_connections}),
     ListenerRow::other(
         {.key = "proxy_protocol",
          .about = "Each connection begins with a PROXY header that names its client. Only "
@@ -239,6 +281,13 @@ void read_listeners(const Value& value, LoadState& loading) {
         read_fields(*section, listener_fields(), listener, loading);
         if (listener.tls && listener.tls->client_certificate != Tls::ClientCertificate::none)
             loading.asks_for_certificates = true;
+        if (listener.http2 && !listener.tls)
+            section->wrong_at(
+                "http", "offers h2 in the TLS handshake, and needs tls; without it, "
+                        "expected h2c: true");
+        if (listener.h2c && listener.tls)
+            section->wrong_at(
+                "h2c", "is for a listener without tls; expected http: [h2, http/1.1]");
         if (listener.tls && listener.https_port != 0)
             section->wrong_at("redirect_http", "is for a listener without tls");
         if (read_address(*section, listener_fields().front(), listener.address, loading)) {

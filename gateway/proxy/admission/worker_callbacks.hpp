@@ -64,8 +64,12 @@ class WorkerCallbacks final : public admission::Callbacks {
     void would_wait(routing::AppliedLimit limit) noexcept override;
     void table_full(routing::AppliedLimit limit) noexcept override;
     void cost_exceeded(routing::AppliedLimit limit) noexcept override;
-    void permit_used() noexcept override { ++context_.counters.tickets_used; }
-    void permit_unknown() noexcept override { ++context_.counters.tickets_unknown; }
+    void permit_used() noexcept override {
+        ++context_.counters.tickets[observe::WorkerCounters::used];
+    }
+    void permit_unknown() noexcept override {
+        ++context_.counters.tickets[observe::WorkerCounters::unknown];
+    }
     void waited(routing::AppliedLimit limit, bool admitted, Duration waited) noexcept override;
     [[nodiscard]] Duration with_jitter(Duration retry_after, Duration most) noexcept override;
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept override {

@@ -73,6 +73,8 @@ TEST_CASE("defaults are filled in, in the form of the file") {
         shown["listeners"][0] == Json{
                                      {"address", "127.0.0.1:8080"},
                                      {"half_close", "allow"},
+                                     {"http", {"http/1.1"}},
+                                     {"h2c", false},
                                      {"proxy_protocol", false},
                                      {"redirect_http", false}});
     CHECK(shown["upstreams"]["shop"]["cooldown"] == "off");

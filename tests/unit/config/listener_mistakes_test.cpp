@@ -73,6 +73,24 @@ TEST_CASE("half_close is one of two words") {
         {"2:46: \"gon\" is unknown; did you mean \"gone\"?"});
 }
 
+TEST_CASE("h2 is offered over TLS, and beside http/1.1") {
+    check_listeners(
+        "{address: 1.1.1.1:1, http: [h2, http/1.1]}",
+        {"2:34: listeners[0].http: offers h2 in the TLS handshake, and needs tls"});
+    check_listeners(
+        "{address: 1.1.1.1:1, http: [h3]}",
+        {"2:40: listeners[0].http: lacks http/1.1",
+         "2:41: listeners[0].http[0]: \"h3\" is unknown; expected h2 or http/1.1"});
+    check_listeners(
+        "{address: 1.1.1.1:1, http: [http/1.1, http/1.1]}",
+        {"2:51: listeners[0].http[1]: \"http/1.1\" is listed already"});
+    check_listeners(
+        "{address: 1.1.1.1:1, h2c: true, tls: {certificate: /a, key: /b}}",
+        {"2:34: listeners[0].h2c: is for a listener without tls",
+         "2:64: listeners[0].tls.certificate: \"/a\" does not exist",
+         "2:73: listeners[0].tls.key: \"/b\" does not exist"});
+}
+
 TEST_CASE("an admin listener that others can reach needs a token or to be read-only") {
     check_added(
         "routes: []\nadmin: {address: 0.0.0.0:1}\n",

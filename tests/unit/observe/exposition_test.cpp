@@ -41,10 +41,10 @@ struct Page {
 
   private:
     void read(const std::string& line) {
-        static const std::regex help{"# HELP ([a-z_]+) [^\\\\]+\\."};
-        static const std::regex type{"# TYPE ([a-z_]+) (counter|gauge|histogram)"};
+        static const std::regex help{"# HELP ([a-z0-9_]+) [^\\\\]+\\."};
+        static const std::regex type{"# TYPE ([a-z0-9_]+) (counter|gauge|histogram)"};
         static const std::regex sample{
-            R"rx(([a-z_]+)(\{[a-z]+="([^"\\]|\\[\\"n])*"(,[a-z]+="([^"\\]|\\[\\"n])*")*\})? ([0-9.e+-]+))rx"};
+            R"rx(([a-z0-9_]+)(\{[a-z]+="([^"\\]|\\[\\"n])*"(,[a-z]+="([^"\\]|\\[\\"n])*")*\})? ([0-9.e+-]+))rx"};
         CAPTURE(line);
         std::smatch match;
         if (std::regex_match(line, match, help)) {
@@ -92,7 +92,7 @@ Scrape full_scrape() {
     counters.in_flight = 4;
     scrape.sum.refusals[refusal] = 5;
     scrape.sum.denied[refusal] = 6;
-    scrape.sum.tickets_used = 16;
+    scrape.sum.tickets[observe::WorkerCounters::used] = 16;
     scrape.sum.exempted[refusal] = 7;
     for (const Duration latency : std::array<Duration, 4>{300us, 5ms, 7ms, 90s})
         scrape.sum.upstreams[upstream].latency.observe(latency);

@@ -81,9 +81,11 @@ TEST_CASE("the sum of workers has every counter of each") {
     worker.slow_bodies = 17;
     worker.shed_clients = 18;
     worker.shed_upstreams = 19;
-    worker.tickets_issued = 20;
-    worker.tickets_used = 21;
-    worker.tickets_unknown = 22;
+    worker.tickets[observe::WorkerCounters::issued] = 20;
+    worker.http2_connections = 23;
+    worker.http2_glitches.back() = 24;
+    worker.tickets[observe::WorkerCounters::used] = 21;
+    worker.tickets[observe::WorkerCounters::unknown] = 22;
     WorkerCounters sum; // has no slots yet: a worker may be ahead
 
     sum += worker;
@@ -108,9 +110,11 @@ TEST_CASE("the sum of workers has every counter of each") {
     CHECK(sum.connections_rejected == 24);
     CHECK(sum.connections_open == 26);
     CHECK(sum.tunnels_open == 8);
-    CHECK(sum.tickets_issued == 40);
-    CHECK(sum.tickets_used == 42);
-    CHECK(sum.tickets_unknown == 44);
+    CHECK(sum.tickets[observe::WorkerCounters::issued] == 40);
+    CHECK(sum.http2_connections == 46);
+    CHECK(sum.http2_glitches.back() == 48);
+    CHECK(sum.tickets[observe::WorkerCounters::used] == 42);
+    CHECK(sum.tickets[observe::WorkerCounters::unknown] == 44);
     CHECK(sum.accept_errors == 28);
     CHECK(sum.rejected_per_client == 30);
     CHECK(sum.slow_heads == 32);

@@ -382,6 +382,6 @@ TEST_CASE("a permit that the described request shows pays for it") {
     CHECK(used(gateway, "posts") == 0);
     CHECK(has_status(ask(asker, check({.method = "POST", .more = shows})), 200));
     CHECK(used(gateway, "posts") == 1);
-    CHECK(gateway.context().counters.tickets_used == 1);
-    CHECK(gateway.context().counters.tickets_unknown == 1);
+    CHECK(gateway.context().counters.tickets[observe::WorkerCounters::used] == 1);
+    CHECK(gateway.context().counters.tickets[observe::WorkerCounters::unknown] == 1);
 }

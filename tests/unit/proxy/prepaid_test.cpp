@@ -31,8 +31,12 @@ struct Gateway : InProcessGateway {
     std::uint64_t used(std::string_view name) {
         return limit(name).state_of({nullptr, {}, 99}, net::read_clocks()).used;
     }
-    [[nodiscard]] std::uint64_t tickets_used() { return context().counters.tickets_used; }
-    [[nodiscard]] std::uint64_t tickets_unknown() { return context().counters.tickets_unknown; }
+    [[nodiscard]] std::uint64_t tickets_used() {
+        return context().counters.tickets[observe::WorkerCounters::used];
+    }
+    [[nodiscard]] std::uint64_t tickets_unknown() {
+        return context().counters.tickets[observe::WorkerCounters::unknown];
+    }
 };
 
 std::string showing(Hash128 id, std::string_view more = {}) {

@@ -1,0 +1,189 @@
+#include "http/http2_request.hpp"
+
+#include "http/ascii.hpp"
+#include "http/request_tokens.hpp"
+
+#include <algorithm>
+
+namespace stint::http {
+namespace {
+
+// Cost of a field in addition to its bytes (RFC 9113 section 6.5.2).
+constexpr std::size_t field_overhead = 32;
+
+// A list of this many times its bound is not decoded to its end.
+constexpr std::size_t absurd_factor = 4;
+
+// Names in HTTP/2 are tokens in lower case (RFC 9113 section 8.2.1).
+bool valid_name(std::string_view name) noexcept {
+    static constexpr ascii::CharSet lower_token{
+        "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"};
+    return !name.empty() && lower_token.contains_all(name);
+}
+
+// A value in HTTP/1's text must not end its line. White space around it is no part of a value.
+bool valid_value(std::string_view value) noexcept {
+    bool forbidden = false;
+    for (const char c : value) // without a branch for each byte
+        forbidden |= ascii::is_forbidden_control(c);
+    return !forbidden &&
+           (value.empty() || (!ascii::is_blank(value.front()) && !ascii::is_blank(value.back())));
+}
+
+// Fields that HTTP/2 does not have (RFC 9113 section 8.2.2).
+bool is_connection_field(FieldId id) noexcept {
+    return id == FieldId::connection || id == FieldId::keep_alive ||
+           id == FieldId::proxy_connection || id == FieldId::transfer_encoding ||
+           id == FieldId::upgrade;
+}
+
+} // namespace
+
+void Http2Request::begin(const Http2HeadBounds& bounds) noexcept {
+    bounds_ = bounds;
+    text_.clear();
+    cookies_.clear();
+    entries_.clear();
+    method_ = scheme_ = path_ = authority_ = {};
+    count_ = bytes_ = 0;
+    error_.reset();
+}
+
+void Http2Request::shrink(std::size_t size) noexcept {
+    if (text_.capacity() + cookies_.capacity() <= size)
+        return;
+    begin(bounds_);
+    text_ = {};
+    cookies_ = {};
+}
+
+// The first mistake is the one that is reported.
+void Http2Request::note(const HeadError& error) noexcept {
+    if (!error_)
+        error_ = error;
+}
+
+Http2Request::Range Http2Request::put(std::string_view text) {
+    const Range range{
+        static_cast<std::uint32_t>(text_.size()), static_cast<std::uint32_t>(text.size()), true};
+    text_ += text;
+    return range;
+}
+
+Http2Request::Size Http2Request::add(std::string_view name, std::string_view value) {
+    bytes_ += name.size() + value.size() + field_overhead;
+    const bool pseudo = name.starts_with(':');
+    count_ += pseudo ? 0 : 1;
+    if (bytes_ > bounds_.max_head || count_ > bounds_.max_fields) [[unlikely]] {
+        note(
+            {431, count_ > bounds_.max_fields ? "The head has too many fields."
+                                              : "The request's fields are larger than max_head."});
+        const bool absurd = bytes_ / absurd_factor >= bounds_.max_head ||
+                            count_ / absurd_factor >= bounds_.max_fields;
+        return absurd ? Size::absurd : Size::exceeded;
+    }
+    if (!valid_value(value)) [[unlikely]]
+        note({400, "A header field's value is malformed."});
+    else if (pseudo)
+        add_pseudo(name, value);
+    else if (!valid_name(name))
+        note({400, "A header field's name is malformed."});
+    else if (name == "cookie") // split so that its parts compress (RFC 9113 section 8.2.3)
+        cookies_.append(cookies_.empty() ? "" : "; ").append(value);
+    else
+        add_line(name, value);
+    return Size::within;
+}
+
+void Http2Request::add_line(std::string_view name, std::string_view value) {
+    Entry entry;
+    entry.name = put(name);
+    text_.append(": ", 2);
+    entry.value = put(value);
+    text_.append("\r\n", 2);
+    entries_.push_back(entry);
+}
+
+void Http2Request::add_pseudo(std::string_view name, std::string_view value) {
+    Range* const range = name == ":method"      ? &method_
+                         : name == ":scheme"    ? &scheme_
+                         : name == ":path"      ? &path_
+                         : name == ":authority" ? &authority_
+                                                : nullptr;
+    if (range == nullptr)
+        return note({400, "The request has a pseudo-field that is not known."});
+    if (range->given)
+        return note({400, "A pseudo-field is given more than once."});
+    if (!entries_.empty() || !cookies_.empty())
+        return note({400, "A pseudo-field follows the fields."});
+    *range = put(value);
+    text_ += "\r\n"; // so that bytes follow each text, as in HTTP/1
+}
+
+std::optional<HeadError> Http2Request::finish(bool ends_stream, RequestHead& into) {
+    into = {};
+    if (!error_ && !cookies_.empty())
+        add_line("cookie", cookies_);
+    if (!error_)
+        settle_authority();
+    if (!error_ && view(path_).size() > bounds_.max_target)
+        error_ = HeadError{414, "The request target is longer than max_target."};
+    if (!error_)
+        error_ = judge(ends_stream, into);
+    if (error_)
+        into = {};
+    return error_;
+}
+
+// Checks what only HTTP/2 has, and makes the Host field of :authority (RFC 9113 section 8.3.1).
+void Http2Request::settle_authority() {
+    if (!ascii::token.contains_all(view(method_)) || method_.size == 0)
+        return note({400, "The request has no :method, or a malformed one."});
+    if (ascii::equals_folded(view(method_), "connect"))
+        return; // it has neither scheme nor path, and is refused for what it is
+    const std::string_view scheme = view(scheme_);
+    if (!ascii::equals_folded(scheme, "http") && !ascii::equals_folded(scheme, "https"))
+        return note({400, "The request's :scheme is neither http nor https."});
+    if (!view(path_).starts_with('/') && view(path_) != "*")
+        return note({400, "The request's :path is neither a path nor \"*\"."});
+    if (!authority_.given)
+        return;
+    bool has_host = false;
+    for (const Entry& entry : entries_) {
+        if (view(entry.name) != "host")
+            continue;
+        has_host = true;
+        if (!ascii::same_folded(view(entry.value), view(authority_)))
+            return note({400, "Host differs from :authority."});
+    }
+    if (!has_host) {
+        const std::string authority{view(authority_)};
+        add_line("host", authority);
+    }
+}
+
+std::optional<HeadError> Http2Request::judge(bool ends_stream, RequestHead& into) {
+    RequestTokens tokens;
+    tokens.method = view(method_);
+    tokens.target = view(path_);
+    tokens.body_follows = !ends_stream;
+    fields_.clear();
+    fields_.reserve(entries_.size()); // tokens.control keeps pointers to them
+    for (const Entry& entry : entries_) {
+        const std::string_view name = view(entry.name);
+        const Field& field =
+            fields_.emplace_back(Field{id_of_field(name), name, view(entry.value)});
+        if (is_connection_field(field.id))
+            return HeadError{400, "The request has a field that HTTP/2 does not have."};
+        tokens.ids.add(field.id);
+        tokens.control.note(field);
+    }
+    if (const auto judged = judge_request(tokens, fields_, view(path_).substr(0, 0), into); !judged)
+        return judged.error();
+    if (ends_stream && into.framing.has_body())
+        return HeadError{400, "Content-Length states a body, and none follows."};
+    into.http2 = true;
+    return std::nullopt;
+}
+
+} // namespace stint::http

@@ -1,0 +1,261 @@
+#include "server/http2_callbacks.hpp"
+
+namespace stint::server {
+namespace {
+
+using observe::Http2Glitch;
+
+std::string_view text(const std::uint8_t* bytes, std::size_t size) noexcept {
+    return {reinterpret_cast<const char*>(bytes), size};
+}
+
+std::string_view text(nghttp2_rcbuf* bytes) noexcept {
+    const nghttp2_vec view = nghttp2_rcbuf_get_buf(bytes);
+    return text(view.base, view.len);
+}
+
+bool is_request_head(const nghttp2_frame& frame) noexcept {
+    return frame.hd.type == NGHTTP2_HEADERS && frame.headers.cat == NGHTTP2_HCAT_REQUEST;
+}
+
+bool ends_stream(const nghttp2_frame& frame) noexcept {
+    return (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+}
+
+// True if a reset with this code answers a mistake of the client. The gateway resets with the
+// others itself.
+bool blames_client(std::uint32_t code) noexcept {
+    return code != NGHTTP2_NO_ERROR && code != NGHTTP2_INTERNAL_ERROR && code != NGHTTP2_CANCEL;
+}
+
+// A client may send so many of these frames beside those that its requests explain.
+constexpr std::uint64_t few_priorities = 20;
+constexpr std::uint64_t few_window_updates = 100;
+
+} // namespace
+
+int Http2Session::Callbacks::on_begin_frame(
+    nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
+    Http2Session& me = self(user);
+    if (head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_CONTINUATION)
+        me.useful_ += head->length;
+    me.in_head_ = head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_CONTINUATION;
+    return guarded([&] {
+        if (head->type == NGHTTP2_PRIORITY || head->type == NGHTTP2_PRIORITY_UPDATE)
+            note_priority(me);
+        else if (head->type == NGHTTP2_HEADERS && me.shut_down_ && head->stream_id > me.last_begun_)
+            me.events_.on_glitch(Http2Glitch::late_stream);
+        else if (head->type > NGHTTP2_CONTINUATION)
+            me.events_.on_glitch(Http2Glitch::unknown_frame);
+        return 0;
+    });
+}
+
+void Http2Session::Callbacks::note_priority(Http2Session& me) {
+    if (++me.priorities_ > few_priorities + 2 * me.requests_)
+        me.events_.on_glitch(Http2Glitch::priority);
+}
+
+int Http2Session::Callbacks::on_begin_headers(
+    nghttp2_session* session, const nghttp2_frame* frame, void* user) {
+    if (!is_request_head(*frame))
+        return 0;
+    return guarded([&] {
+        Http2Session& me = self(user);
+        ++me.requests_;
+        me.last_begun_ = frame->hd.stream_id;
+        Http2Stream* const stream = me.events_.on_request_begun(frame->hd.stream_id);
+        if (stream == nullptr)
+            return nghttp2_submit_rst_stream(
+                session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_REFUSED_STREAM);
+        return nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, stream);
+    });
+}
+
+int Http2Session::Callbacks::add_field(
+    nghttp2_session* session,
+    const nghttp2_frame& frame,
+    std::string_view name,
+    std::string_view value,
+    bool valid,
+    void* user) {
+    Http2Stream* const stream = stream_of(session, frame.hd.stream_id);
+    if (stream == nullptr || !is_request_head(frame))
+        return 0; // trailers are dropped, as HTTP/1 drops them
+    return guarded([&] {
+        return self(user).events_.on_field(*stream, name, value, valid)
+                   ? 0
+                   : static_cast<int>(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE);
+    });
+}
+
+int Http2Session::Callbacks::on_header(
+    nghttp2_session* session,
+    const nghttp2_frame* frame,
+    nghttp2_rcbuf* name,
+    nghttp2_rcbuf* value,
+    std::uint8_t,
+    void* user) {
+    return add_field(session, *frame, text(name), text(value), true, user);
+}
+
+int Http2Session::Callbacks::on_invalid_header(
+    nghttp2_session* session,
+    const nghttp2_frame* frame,
+    nghttp2_rcbuf* name,
+    nghttp2_rcbuf* value,
+    std::uint8_t,
+    void* user) {
+    return add_field(session, *frame, text(name), text(value), false, user);
+}
+
+// Counts the frames that a client has no reason to send often.
+void Http2Session::Callbacks::on_control(Http2Session& me, const nghttp2_frame& frame) {
+    const bool acknowledges = (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0;
+    switch (frame.hd.type) {
+    case NGHTTP2_HEADERS:
+        me.in_head_ = false;
+        return;
+    case NGHTTP2_DATA:
+        if (frame.hd.length == 0 && !ends_stream(frame))
+            me.events_.on_glitch(Http2Glitch::empty_data);
+        return;
+    case NGHTTP2_RST_STREAM:
+        return me.events_.on_glitch(Http2Glitch::reset_received);
+    case NGHTTP2_PING:
+        return acknowledges ? me.events_.on_ping_acknowledged()
+                            : me.events_.on_glitch(Http2Glitch::ping);
+    case NGHTTP2_SETTINGS:
+        if (acknowledges)
+            return me.events_.on_settings_acknowledged();
+        if (++me.settings_ > 1)
+            me.events_.on_glitch(Http2Glitch::settings);
+        return;
+    case NGHTTP2_WINDOW_UPDATE:
+        if (++me.window_updates_ > few_window_updates + 2 * me.data_frames_sent_)
+            me.events_.on_glitch(Http2Glitch::window_update);
+        return;
+    default:
+        return;
+    }
+}
+
+int Http2Session::Callbacks::on_frame(
+    nghttp2_session* session, const nghttp2_frame* frame, void* user) {
+    return guarded([&] {
+        on_control(self(user), *frame);
+        if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
+            return 0;
+        Http2Stream* const stream = stream_of(session, frame->hd.stream_id);
+        if (stream == nullptr)
+            return 0;
+        if (is_request_head(*frame))
+            self(user).events_.on_head(*stream, ends_stream(*frame));
+        else if (ends_stream(*frame))
+            self(user).events_.on_request_end(*stream);
+        return 0;
+    });
+}
+
+int Http2Session::Callbacks::on_data(
+    nghttp2_session* session,
+    std::uint8_t,
+    std::int32_t id,
+    const std::uint8_t* bytes,
+    std::size_t size,
+    void* user) {
+    return guarded([&] {
+        self(user).useful_ += size;
+        if (Http2Stream* const stream = stream_of(session, id))
+            self(user).events_.on_data(*stream, {reinterpret_cast<const char*>(bytes), size});
+        else
+            nghttp2_session_consume_connection(session, size);
+        return 0;
+    });
+}
+
+int Http2Session::Callbacks::on_closed(
+    nghttp2_session* session, std::int32_t id, std::uint32_t, void* user) {
+    return guarded([&] {
+        if (Http2Stream* const stream = stream_of(session, id))
+            self(user).events_.on_stream_closed(*stream);
+        return 0;
+    });
+}
+
+int Http2Session::Callbacks::on_frame_sent(
+    nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    return guarded([&] {
+        if (frame->hd.type == NGHTTP2_RST_STREAM && blames_client(frame->rst_stream.error_code))
+            self(user).events_.on_glitch(Http2Glitch::reset_sent);
+        return 0;
+    });
+}
+
+// A mistake on a stream resets it, and is counted then.
+int Http2Session::Callbacks::on_invalid_frame(
+    nghttp2_session*, const nghttp2_frame* frame, int, void* user) {
+    self(user).in_head_ = false;
+    if (frame->hd.stream_id != 0)
+        return 0;
+    return guarded([&] {
+        self(user).events_.on_glitch(Http2Glitch::invalid_frame);
+        return 0;
+    });
+}
+
+ssize_t Http2Session::Callbacks::read_body(
+    nghttp2_session* session,
+    std::int32_t id,
+    std::uint8_t*,
+    std::size_t most,
+    std::uint32_t* flags,
+    nghttp2_data_source* source,
+    void* user) {
+    bool last = false;
+    std::string_view trailer;
+    std::size_t size = 0;
+    const int failed = guarded([&] {
+        auto& stream = *static_cast<Http2Stream*>(source->ptr);
+        size = self(user).events_.bytes_to_send(stream, most, last, trailer);
+        return last && !trailer.empty() ? submit_trailer(session, id, trailer) : 0;
+    });
+    if (failed != 0)
+        return failed;
+    if (size == 0 && !last)
+        return NGHTTP2_ERR_DEFERRED;
+    *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+    if (last)
+        *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (last && !trailer.empty())
+        *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    return static_cast<ssize_t>(size);
+}
+
+int Http2Session::Callbacks::submit_trailer(
+    nghttp2_session* session, std::int32_t id, std::string_view lines) {
+    std::vector<http::Http2Field> fields;
+    http::fields_of_trailer(lines, fields);
+    const std::vector<nghttp2_nv> made = pairs(fields);
+    return nghttp2_submit_trailer(session, id, made.data(), made.size());
+}
+
+int Http2Session::Callbacks::send_data(
+    nghttp2_session*,
+    nghttp2_frame*,
+    const std::uint8_t* head,
+    std::size_t size,
+    nghttp2_data_source* source,
+    void* user) {
+    constexpr std::size_t frame_head = 9;
+    return guarded([&] {
+        auto& stream = *static_cast<Http2Stream*>(source->ptr);
+        if (!self(user).events_.send_data(stream, text(head, frame_head), size))
+            return static_cast<int>(NGHTTP2_ERR_WOULDBLOCK);
+        ++self(user).data_frames_sent_;
+        self(user).useful_ += size;
+        return 0;
+    });
+}
+
+} // namespace stint::server

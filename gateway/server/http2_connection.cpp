@@ -1,0 +1,293 @@
+#include "server/http2_connection.hpp"
+
+#include "net/clock.hpp"
+#include "net/io.hpp"
+#include "server/http1_connection.hpp"
+#include "server/http2_bounds.hpp"
+#include "server/loop.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <utility>
+
+namespace stint::server {
+namespace {
+
+using Phase = Http2StreamState::Phase;
+
+Http2SessionSettings settings_for(const ConnectionSettings& settings) noexcept {
+    Http2SessionSettings told = http2_bounds::session;
+    told.max_header_list = static_cast<std::uint32_t>(
+        std::min<std::size_t>(settings.max_head, std::numeric_limits<std::uint32_t>::max()));
+    return told;
+}
+
+} // namespace
+
+Http2Connection::Http2Connection(Http1Connection& host)
+    : host_{host}, loop_{host.loop()}, session_{*this, settings_for(host.settings())},
+      glitches_{http2_bounds::most_glitches} {}
+
+net::Task<bool> Http2Connection::serve() {
+    ClientInput& input = host_.input();
+    ++loop_.counters.http2_connections;
+    loop_.deadlines.arm(settings_time_, http2_bounds::settings_timeout, net::read_coarse_clock());
+    turn();
+    while (!over()) {
+        if (!input.received().empty()) {
+            const bool fed = session_.feed(input.received().bytes());
+            input.received().clear();
+            if (session_.wastes() && !std::exchange(abusive_, true))
+                session_.terminate(Http2Error::enhance_your_calm);
+            turn();
+            ended_ = ended_ || !fed;
+            continue;
+        }
+        if (input.error() ||
+            (!input.reads() && !input.begin_reading(*host_.settings().head_blocks)))
+            break;
+        co_await input.wait();
+    }
+    const bool may_read = !input.error() && !abusive_ && !output_.failed();
+    end_streams();
+    turn();
+    while (!streams_.empty() || running_ > 0 || scheduled_ || awaits_writable_) {
+        if (awaits_writable_)
+            net::cancel(host_.io());
+        co_await quiet_.wait();
+    }
+    co_await input.stop(); // a parked input is on a list, and is to go on another one
+    co_return may_read;
+}
+
+// --- the turn ---
+
+// Does what was noted, and sends what there is to send, until nothing is left to do at once.
+void Http2Connection::turn() noexcept {
+    if (std::exchange(in_turn_, true))
+        return;
+    try {
+        do {
+            while (noted_ != nullptr) {
+                Http2Stream& stream = *noted_;
+                noted_ = stream.state.next_listed;
+                if (noted_ == nullptr)
+                    noted_end_ = &noted_;
+                stream.state.listed = false;
+                look(stream);
+            }
+            send_now();
+        } while (noted_ != nullptr);
+        watch_times();
+    } catch (const std::exception& failure) {
+        if (loop_.totals.failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a connection failed inside the gateway: {}", failure.what());
+        ended_ = true;
+    }
+    in_turn_ = false;
+}
+
+// Goes on with serve(), if it has to. May destroy this object.
+void Http2Connection::after_turn() {
+    if (closing_)
+        return quiet_.signal();
+    if (over())
+        host_.input().wake();
+}
+
+void Http2Connection::schedule() noexcept {
+    if (in_turn_ || std::exchange(scheduled_, true))
+        return;
+    net::asio::post(loop_.executor, net::in_place(turn_memory_, [this] {
+                        scheduled_ = false;
+                        turn();
+                        after_turn();
+                    }));
+}
+
+void Http2Connection::look_at(Http2Stream& stream) noexcept {
+    if (!std::exchange(stream.state.listed, true)) {
+        stream.state.next_listed = nullptr;
+        *noted_end_ = &stream;
+        noted_end_ = &stream.state.next_listed;
+    }
+    schedule();
+}
+
+// Looks at one stream: begins its request, tells its handler what has become of the client, and
+// ends it. May end the stream's life.
+void Http2Connection::look(Http2Stream& stream) {
+    Http2StreamState& state = stream.state;
+    if (state.phase == Phase::arrived) {
+        state.phase = Phase::begun;
+        if (!state.closed)
+            dispatch(stream);
+    }
+    if (state.closed && state.handler && !state.out.done() && !std::exchange(state.told_gone, true))
+        state.handler->on_client_gone();
+    stream.wake();
+    if (state.handler && !state.running && state.next != Step::pending) {
+        if (state.next == Step::done) {
+            end_request(stream);
+        } else {
+            state.next = Step::pending;
+            state.running = true;
+            ++running_;
+            net::spawn(loop_.executor, run(*this, stream, false));
+        }
+    }
+    if (!state.handler && !state.running && state.phase == Phase::begun && !reap(stream))
+        stream.watch_sending();
+}
+
+void Http2Connection::dispatch(Http2Stream& stream) {
+    Http2StreamState& state = stream.state;
+    try {
+        const auto error = stream.begin();
+        state.handler = host_.service().make_handler(stream);
+        const Step step = error ? state.handler->on_bad_request(error->status, error->detail)
+                                : state.handler->on_request();
+        if (step != Step::pending)
+            state.next = step;
+    } catch (const std::exception& failure) {
+        if (loop_.totals.failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a request failed inside the gateway: {}", failure.what());
+        reset(stream, Http2Error::internal);
+        if (!state.handler)
+            return;
+        state.running = true;
+        ++running_;
+        net::spawn(loop_.executor, run(*this, stream, true));
+    }
+}
+
+// Runs the steps of a handler that need a coroutine; failed: only ends them.
+net::Task<> Http2Connection::run(Http2Connection& self, Http2Stream& stream, bool failed) {
+    RequestHandler& handler = *stream.state.handler;
+    try {
+        if (!failed)
+            co_await handler.rest();
+    } catch (const std::exception& failure) {
+        if (self.loop_.totals.failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a request failed inside the gateway: {}", failure.what());
+        self.reset(stream, Http2Error::internal);
+        failed = true;
+    }
+    if (failed) {
+        handler.on_client_gone();
+        co_await handler.join();
+        stream.state.handler.reset();
+    }
+    stream.state.running = false;
+    --self.running_;
+    stream.state.next = Step::done;
+    self.look_at(stream);
+}
+
+// Ends a request, whatever has become of its stream.
+void Http2Connection::end_request(Http2Stream& stream) {
+    Http2StreamState& state = stream.state;
+    const RequestEnd end = state.handler->finish();
+    state.handler.reset();
+    state.next = Step::pending;
+    if (state.closed)
+        return;
+    if (end.reset || !stream.head_sent())
+        return reset(stream, Http2Error::internal);
+    state.out.keep();
+    if (!state.out.last() && !state.out.done()) { // the body was only begun
+        state.out.end({});
+        session_.resume(state.id);
+    }
+}
+
+// Gives the stream back if nothing is left of it. A request that was answered before it had ended
+// is cut short (RFC 9113 section 8.1).
+bool Http2Connection::reap(Http2Stream& stream) noexcept {
+    Http2StreamState& state = stream.state;
+    if (!state.closed && state.out.done() && !state.in.ended() && !state.reset)
+        reset(stream, Http2Error::none);
+    if (!state.closed || state.listed)
+        return false;
+    const auto at = std::ranges::find(streams_, &stream, &Streams::Pointer::get);
+    std::swap(*at, streams_.back());
+    streams_.pop_back();
+    return true;
+}
+
+void Http2Connection::send_now() noexcept {
+    if (output_.blocked() || ended_ || std::exchange(sending_, true))
+        return;
+    try {
+        net::Block scratch = loop_.body_blocks.borrow();
+        output_.begin(host_.io(), scratch.span());
+        while (!output_.blocked() && !output_.failed()) {
+            const std::string_view frames = session_.next_frames();
+            if (frames.empty())
+                break;
+            output_.add_copy(frames);
+        }
+        output_.finish();
+        if (output_.blocked())
+            await_writable();
+    } catch (const std::exception&) { // no memory
+        ended_ = true;
+    }
+    sending_ = false;
+    ended_ = ended_ || output_.failed();
+    if (ended_)
+        schedule();
+}
+
+void Http2Connection::await_writable() {
+    if (std::exchange(awaits_writable_, true))
+        return;
+    const auto writable = [this](const ErrorCode&) {
+        awaits_writable_ = false;
+        if (!closing_ && host_.io().socket().is_open()) {
+            output_.send_kept(host_.io());
+            ended_ = ended_ || output_.failed();
+            if (output_.blocked() && !ended_)
+                return await_writable();
+            turn();
+        }
+        after_turn();
+    };
+    host_.io().socket().async_wait(net::Socket::wait_write, net::in_place(write_memory_, writable));
+}
+
+// --- what streams ask for ---
+
+bool Http2Connection::submit_interim(Http2Stream& stream) {
+    schedule();
+    return session_.submit_interim(stream.state.id, fields_);
+}
+
+bool Http2Connection::submit_response(Http2Stream& stream, bool has_body) {
+    if (!has_body)
+        look_at(stream);
+    schedule();
+    return session_.submit_response(stream.state.id, fields_, has_body);
+}
+
+void Http2Connection::resume_sending(Http2Stream& stream) noexcept {
+    session_.resume(stream.state.id);
+    schedule();
+}
+
+void Http2Connection::consume(Http2Stream& stream, std::size_t bytes) noexcept {
+    session_.consume_stream(stream.state.id, bytes);
+    schedule();
+}
+
+void Http2Connection::reset(Http2Stream& stream, Http2Error error) noexcept {
+    if (stream.state.closed || std::exchange(stream.state.reset, true))
+        return;
+    session_.reset(stream.state.id, error);
+    schedule();
+}
+
+} // namespace stint::server

@@ -1,0 +1,108 @@
+#include "fixture.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+using namespace stint;
+using namespace stint::test;
+
+namespace {
+
+enum Type : char { data = 0, headers = 1, rst_stream = 3, settings = 4, goaway = 7 };
+constexpr char end_stream = 1;
+constexpr char end_headers = 4;
+
+std::string frame(Type type, int flags, int stream, std::string_view payload) {
+    std::string bytes{
+        '\0', '\0', static_cast<char>(payload.size()), type, static_cast<char>(flags), '\0',
+        '\0', '\0', static_cast<char>(stream)};
+    return bytes.append(payload);
+}
+
+// ":method: GET, :scheme: http, :path: /, :authority: a" in HPACK.
+constexpr std::string_view get_fields = "\x82\x86\x84\x01\x01"
+                                        "a";
+
+std::string request(int stream) {
+    return frame(headers, end_headers | end_stream, stream, get_fields);
+}
+
+// A gateway whose listener takes HTTP/2, and a client that has begun with it.
+struct Http2 {
+    explicit Http2(std::string_view yaml) : gateway{yaml, {.http2_prior_knowledge = true}} {
+        client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(settings, 0, 0, ""));
+        client.send(frame(settings, 1, 0, ""));
+    }
+
+    InProcessGateway gateway;
+    Wire client = gateway.connect();
+};
+
+} // namespace
+
+TEST_CASE("requests of one HTTP/2 connection go to the upstream at the same time") {
+    Http2 peers{plain};
+    peers.client.send(request(1) + request(3));
+    Wire first = peers.gateway.upstream.accept();
+    Wire second = peers.gateway.upstream.accept();
+    CHECK(has(first.read_head(), "Via: 2.0 stint\r\n"));
+    second.read_head();
+
+    second.send(ok);
+    peers.client.read_until(frame(data, end_stream, 3, "hi"));
+    first.send(ok);
+    peers.client.read_until(frame(data, end_stream, 1, "hi"));
+}
+
+TEST_CASE("a reset ends the request at the upstream and frees its slot") {
+    Http2 peers{one_at_a_time};
+    peers.client.send(request(1));
+    Wire upstream = peers.gateway.upstream.accept();
+    upstream.read_head();
+    peers.client.send(frame(rst_stream, 0, 1, std::string_view{"\0\0\0\x8", 4}));
+    upstream.wait_closed();
+
+    peers.client.send(request(3));
+    Wire next = peers.gateway.upstream.accept();
+    next.read_head();
+    next.send(ok);
+    peers.client.read_until(frame(data, end_stream, 3, "hi"));
+}
+
+TEST_CASE("a closed HTTP/2 connection ends all its requests") {
+    Http2 peers{plain};
+    peers.client.send(request(1) + request(3));
+    Wire first = peers.gateway.upstream.accept();
+    Wire second = peers.gateway.upstream.accept();
+    first.read_head();
+    second.read_head();
+    peers.client.close();
+    first.wait_closed();
+    second.wait_closed();
+}
+
+TEST_CASE("a request that was reset in the bytes that brought it reaches no upstream") {
+    Http2 peers{plain};
+    peers.client.send(
+        request(1) + frame(rst_stream, 0, 1, std::string_view{"\0\0\0\x8", 4}) + request(3));
+    Wire upstream = peers.gateway.upstream.accept();
+    upstream.read_head();
+    upstream.send(ok);
+    peers.client.read_until(frame(data, end_stream, 3, "hi"));
+    CHECK_FALSE(peers.gateway.upstream.called());
+}
+
+TEST_CASE("HTTP/1 is served where a client may begin with HTTP/2") {
+    InProcessGateway gateway{plain, {.http2_prior_knowledge = true}};
+    Wire client = gateway.connect();
+    client.send("P"); // the preface begins so, too
+    gateway.settle();
+    client.send("UT / HTTP/1.1\r\nHost: a\r\n\r\n");
+    Wire upstream = gateway.upstream.accept();
+    CHECK(upstream.read_head().starts_with("PUT / HTTP/1.1\r\n"));
+    upstream.send(ok);
+    CHECK(read_response(client).starts_with("HTTP/1.1 200 OK\r\n"));
+}
