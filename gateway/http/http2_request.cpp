@@ -53,8 +53,8 @@ void Http2Request::shrink(std::size_t size) noexcept {
     if (text_.capacity() + cookies_.capacity() <= size)
         return;
     begin(bounds_);
-    text_ = {};
-    cookies_ = {};
+    std::string{}.swap(text_); // an assignment of {} keeps the memory
+    std::string{}.swap(cookies_);
 }
 
 // The first mistake is the one that is reported.

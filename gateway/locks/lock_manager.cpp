@@ -103,7 +103,9 @@ void LockManager::configure(
 LockPtr LockManager::replace(
     const LockPtr& former, const Declared& by, const Now& now, std::vector<limits::Permit>& freed) {
     limits::LeaseCover& leases = former->limit_->share_policy().leases();
-    fence_ = std::max(fence_, leases.highest_fence());
+    // Other gateways may have been given later numbers since, and until the lock is granted here.
+    if (former->store_ != nullptr)
+        fence_ = std::max({fence_, leases.highest_fence(), fence_at(now.wall + leases.span())});
     LockPtr made = make(by, fence_, now);
     const bool stays = by.store != nullptr && former->store_ != nullptr &&
                        by.store->place == former->store_->place;
@@ -124,6 +126,7 @@ LockPtr LockManager::replace(
 void LockManager::move_leases(
     Lock& from, const LockPtr& to, const Now& now, std::vector<limits::Permit>& freed) {
     const bool same_slots = from.limit_ == to->limit_;
+    freed.reserve(freed.size() + from.leases_.size());
     while (!from.leases_.empty()) {
         Lease& lease = from.leases_.front();
         if (!same_slots) {

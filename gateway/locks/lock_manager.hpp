@@ -97,8 +97,9 @@ class LockManager {
     // above zero, and bounds the ttl. If find_granted() would find a lease by now,
     // returns that lease and frees the slot. Throws std::bad_alloc with nothing changed, except
     // that the slot is freed.
-    [[nodiscard]] Grant
-    grant(const LockPtr& lock, LeaseRequest request, limits::Permit permit, const Now& now);
+    // Nothing, and the slot is freed, if a reload has replaced the lock meanwhile.
+    [[nodiscard]] std::optional<Grant>
+    grant(const LockPtr& lock, const LeaseRequest& request, limits::Permit permit, const Now& now);
     void count_refusal(Lock& lock) noexcept;
     struct Busy {
         std::uint64_t held = 0;            // slots held by leases

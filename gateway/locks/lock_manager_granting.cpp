@@ -95,15 +95,17 @@ void LockManager::leave(Lease& lease, std::size_t levels) noexcept try {
 } catch (const std::exception&) { // without memory, a restart restores the deeper levels
 }
 
-Grant LockManager::grant(
-    const LockPtr& lock, LeaseRequest request, limits::Permit permit, const Now& now) {
+std::optional<Grant> LockManager::grant(
+    const LockPtr& lock, const LeaseRequest& request, limits::Permit permit, const Now& now) {
     const std::lock_guard guard{mutex_};
     // The same caller's other request may have been granted since find_granted().
     if (const auto active = reenter(request, now))
         return *active;
+    if (lock->replaced())
+        return std::nullopt; // its leases were moved, or are told an end
     auto made = std::make_unique<Lease>();
     made->levels.push_back({request.once, request.connection_id});
-    made->owner = std::move(request.owner);
+    made->owner = request.owner;
     made->reentrant = request.reentrant;
     made->ttl = request.ttl;
     made->binding = request.binding;

@@ -126,10 +126,8 @@ LockOperation::Step LockOperation::line_up(Duration wait) {
 
 // Grants the lease for a slot. If a reload has replaced the lock, the request turns to the new one.
 LockOperation::Step LockOperation::take(limits::Permit permit) {
-    if (lock_->replaced()) {
-        permit = {};
-        return find_lock(name_, std::nullopt) ? enter() : Step::answered;
-    }
+    if (lock_->replaced())
+        return turn_to_new_lock();
     if (lock_->store() != nullptr) {
         // The session may have ended since the slot was taken.
         if (locks::longest_lease(*lock_, now_) <= Duration::zero())
@@ -142,8 +140,17 @@ LockOperation::Step LockOperation::take(limits::Permit permit) {
             return await_fence(std::move(permit));
         wish_.fence = *fence;
     }
-    have(book_.grant(lock_, std::move(wish_), std::move(permit), now_));
+    const auto granted = book_.grant(lock_, wish_, std::move(permit), now_);
+    if (!granted)
+        return turn_to_new_lock();
+    have(*granted);
     return keep();
+}
+
+LockOperation::Step LockOperation::turn_to_new_lock() {
+    wish_.fence = 0;
+    store_answer_.forget();
+    return find_lock(name_, std::nullopt) ? enter() : Step::answered;
 }
 
 // Keeps the slot while the store is asked for fencing numbers.

@@ -67,6 +67,7 @@ class LockOperation final : public DeferredReply {
     [[nodiscard]] Step enter();
     [[nodiscard]] Step line_up(Duration wait);
     [[nodiscard]] Step take(limits::Permit permit);
+    [[nodiscard]] Step turn_to_new_lock();
     [[nodiscard]] Step await_fence(limits::Permit permit);
     [[nodiscard]] Step settle_asked();
     [[nodiscard]] bool lacks_store() const noexcept;

@@ -37,6 +37,8 @@ class StoreAnswer final : private limits::ShareRequests::Request {
     // Ends the wait. Returns the slot of ask_for(), or nothing.
     [[nodiscard]] limits::Permit end() noexcept;
 
+    // Forgets that a store was asked: the next one is another lock's.
+    void forget() noexcept { asked_ = told_ = false; }
     // True once ask() was called.
     [[nodiscard]] bool asked() const noexcept { return asked_; }
     // True if the store was asked last, and has not answered.

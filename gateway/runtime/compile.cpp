@@ -228,7 +228,8 @@ Compiled compile(
     Compiled compiled;
     auto snapshot = std::make_shared<routing::Snapshot>();
     for (const config::Limit& limit : config.limits) {
-        CompiledLimit made = compile_limit(limit, changes, registry, slots, stores);
+        CompiledLimit made =
+            compile_limit(limit, changes, registry, slots, stores, longest_lease_of(config));
         compiled.limits_by_name.emplace(made.terms->limit->identity().name, compiled.limits.size());
         compiled.limits.push_back(std::move(made.configured));
         snapshot->limits.push_back(std::move(made.terms));

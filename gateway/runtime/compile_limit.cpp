@@ -154,7 +154,8 @@ CompiledLimit compiled_of(
     const config::Limit& limit,
     limits::Registry& registry,
     observe::MetricSlots& slots,
-    const SharedStores& stores) {
+    const SharedStores& stores,
+    Duration longest_lease) {
     const stores::StorePtr store = store_of(limit, stores);
     ConfiguredLimit configured{
         registry.obtain(spec_of(limit, store)),
@@ -165,6 +166,9 @@ CompiledLimit compiled_of(
         limit.wait && limit.enforce,
         !limit.reserve_for.empty(),
         limit.enforce};
+    // From the first call on the store's client knows that the slots are a lock's.
+    if (store != nullptr && limit.lock)
+        configured.limit->share_policy().leases().begin(limit.quota, longest_lease);
     if (store != nullptr)
         store->serve(configured.limit, policy_of(*limit.shared));
     routing::LimitTermsPtr terms = terms_of(limit, configured, slots, store);
@@ -203,10 +207,15 @@ CompiledLimit compile_limit(
     const LimitChanges& changes,
     limits::Registry& registry,
     observe::MetricSlots& slots,
-    const SharedStores& stores) {
+    const SharedStores& stores,
+    Duration longest_lease) {
     if (changes.concern(as_read.name))
-        return compiled_of(changes.applied_to(as_read), registry, slots, stores);
-    return compiled_of(as_read, registry, slots, stores);
+        return compiled_of(changes.applied_to(as_read), registry, slots, stores, longest_lease);
+    return compiled_of(as_read, registry, slots, stores, longest_lease);
+}
+
+Duration longest_lease_of(const config::Config& config) noexcept {
+    return config.permits ? config.permits->max_ttl : Duration{};
 }
 
 routing::RouteLimit route_limit_of(

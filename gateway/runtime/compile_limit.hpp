@@ -27,13 +27,17 @@ struct CompiledLimit {
 };
 
 // Compiles a limit with the operators' changes applied. as_read: the limit as the file has it. A
-// limit that exists in `registry` keeps its counts.
+// limit that exists in `registry` keeps its counts. longest_lease: longest_lease_of().
 [[nodiscard]] CompiledLimit compile_limit(
     const config::Limit& as_read,
     const LimitChanges& changes,
     limits::Registry& registry,
     observe::MetricSlots& slots,
-    const SharedStores& stores);
+    const SharedStores& stores,
+    Duration longest_lease);
+
+// Returns how long a lease of a lock can last.
+[[nodiscard]] Duration longest_lease_of(const config::Config& config) noexcept;
 
 // Compiles the use of a limit by one route. index: the limit's index in Compiled::limits.
 [[nodiscard]] routing::RouteLimit route_limit_of(

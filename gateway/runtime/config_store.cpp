@@ -74,8 +74,9 @@ ConfigStore::change_limits(const std::set<std::string>& names, const LimitChange
         const auto index = limit_named(name);
         if (!index)
             continue;
-        CompiledLimit made =
-            compile_limit(config().limits[*index], changes, registry_, slots_, in_force_->stores);
+        CompiledLimit made = compile_limit(
+            config().limits[*index], changes, registry_, slots_, in_force_->stores,
+            longest_lease_of(config()));
         snapshot->limits[*index] = std::move(made.terms);
         changed.push_back(made.configured);
         compiled_.limits[*index] = std::move(made.configured);

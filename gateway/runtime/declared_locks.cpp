@@ -2,6 +2,7 @@
 
 #include "base/lock_names.hpp"
 #include "net/clock.hpp"
+#include "runtime/compile_limit.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -23,7 +24,7 @@ std::string place_of(const stores::StoreSettings& settings) {
     return place;
 }
 
-locks::LockStorePtr store_of(const config::Limit& limit, const SharedStores& stores) {
+locks::LockStorePtr lock_store_of(const config::Limit& limit, const SharedStores& stores) {
     if (!limit.shared || limit.shared->store >= stores.size())
         return nullptr;
     const stores::StorePtr& store = stores[limit.shared->store];
@@ -48,8 +49,8 @@ void declare_locks(
                 {.name = std::string{lock_name(limit.name)},
                  .max = limit.quota,
                  .max_waiting = limit.lock->max_waiting,
-                 .store = store_of(limit, stores),
-                 .longest_lease = config.permits ? config.permits->max_ttl : Duration{}});
+                 .store = lock_store_of(limit, stores),
+                 .longest_lease = longest_lease_of(config)});
     const std::uint64_t others = config.permits ? config.permits->dynamic_locks : 0;
     locks.configure(declared, others, config::LockTerms{}.max_waiting, net::read_clocks());
     // Requests may already be queued for a lock that was undeclared until now.

@@ -33,7 +33,7 @@ class Http2RequestBody {
     void dispatch() noexcept { dispatched_ = true; }
 
     [[nodiscard]] std::string_view first() const noexcept { return first_; }
-    void drop_first() noexcept { first_ = {}; }
+    void drop_first() noexcept { std::string{}.swap(first_); }
     // True if the client has sent the whole body.
     [[nodiscard]] bool ended() const noexcept { return ended_; }
     // Number of bytes that take() would move.
@@ -53,7 +53,7 @@ class Http2RequestBody {
     void release() noexcept {
         begin();
         if (more_.capacity() > 0)
-            more_ = {};
+            std::string{}.swap(more_);
     }
 
   private:
@@ -79,15 +79,20 @@ class Http2ResponseBody {
     void release(std::size_t most) noexcept {
         begin();
         if (copies_.capacity() > most)
-            copies_ = {};
+            std::string{}.swap(copies_);
     }
     // Adds bytes that stay in place until they are sent, or keep() is called. Requires that none
     // are in place.
     void add_in_place(std::string_view bytes) noexcept { in_place_ = bytes; }
-    // Copies the bytes in place.
+    // Copies the bytes in place. What take() has returned must have been sent, or copied.
     void keep() {
-        if (!in_place_.empty())
-            copies_.append(std::exchange(in_place_, {}));
+        if (in_place_.empty())
+            return;
+        if (sent_ == copies_.size()) {
+            copies_.clear();
+            sent_ = 0;
+        }
+        copies_.append(std::exchange(in_place_, {}));
     }
     // No more bytes are added. trailer: lines of the trailer, each with CRLF; may be empty.
     void end(std::string trailer) noexcept {
@@ -101,19 +106,16 @@ class Http2ResponseBody {
     [[nodiscard]] bool is_in_place() const noexcept { return !in_place_.empty(); }
     [[nodiscard]] bool last() const noexcept { return last_; }
     [[nodiscard]] const std::string& trailer() const noexcept { return trailer_; }
-    // Takes the next `size` bytes as at most two pieces. These are valid until the next call.
+    // Takes the next `size` bytes as at most two pieces. These stay in place until keep(), also
+    // over further calls of this function.
     [[nodiscard]] std::pair<std::string_view, std::string_view> take(std::size_t size) noexcept {
-        if (sent_ == copies_.size()) {
-            copies_.clear();
-            sent_ = 0;
-        }
         const std::string_view copies = std::string_view{copies_}.substr(sent_, size);
         sent_ += copies.size();
         const std::string_view rest = in_place_.substr(0, size - copies.size());
         in_place_.remove_prefix(rest.size());
         return {copies, rest};
     }
-    // Noted when the end of the body was given to the connection.
+    // Noted when the end of the response was given to the connection.
     void set_done() noexcept { done_ = true; }
     [[nodiscard]] bool done() const noexcept { return done_; }
 

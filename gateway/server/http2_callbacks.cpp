@@ -1,5 +1,7 @@
 #include "server/http2_callbacks.hpp"
 
+#include <utility>
+
 namespace stint::server {
 namespace {
 
@@ -37,14 +39,18 @@ constexpr std::uint64_t few_window_updates = 100;
 int Http2Session::Callbacks::on_begin_frame(
     nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
     Http2Session& me = self(user);
-    if (head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_CONTINUATION)
+    const bool goes_on = head->type == NGHTTP2_CONTINUATION;
+    me.in_head_ = me.in_head_ && goes_on;
+    if (me.in_head_)
         me.useful_ += head->length;
-    me.in_head_ = head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_CONTINUATION;
+    // nghttp2 drops heads of streams that are closed, or that come after a GOAWAY, without a word.
+    const bool dropped = !goes_on && std::exchange(me.head_unclaimed_, false);
+    me.head_unclaimed_ = me.head_unclaimed_ || head->type == NGHTTP2_HEADERS;
     return guarded([&] {
+        if (dropped)
+            me.events_.on_glitch(Http2Glitch::late_stream);
         if (head->type == NGHTTP2_PRIORITY || head->type == NGHTTP2_PRIORITY_UPDATE)
             note_priority(me);
-        else if (head->type == NGHTTP2_HEADERS && me.shut_down_ && head->stream_id > me.last_begun_)
-            me.events_.on_glitch(Http2Glitch::late_stream);
         else if (head->type > NGHTTP2_CONTINUATION)
             me.events_.on_glitch(Http2Glitch::unknown_frame);
         return 0;
@@ -58,13 +64,17 @@ void Http2Session::Callbacks::note_priority(Http2Session& me) {
 
 int Http2Session::Callbacks::on_begin_headers(
     nghttp2_session* session, const nghttp2_frame* frame, void* user) {
+    Http2Session& me = self(user);
+    me.head_unclaimed_ = false;
+    me.in_head_ = true;
+    ++me.heads_;
+    me.useful_ += frame->hd.length;
     if (!is_request_head(*frame))
         return 0;
     return guarded([&] {
-        Http2Session& me = self(user);
         ++me.requests_;
-        me.last_begun_ = frame->hd.stream_id;
         Http2Stream* const stream = me.events_.on_request_begun(frame->hd.stream_id);
+        me.in_head_ = stream != nullptr;
         if (stream == nullptr)
             return nghttp2_submit_rst_stream(
                 session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_REFUSED_STREAM);
@@ -83,9 +93,10 @@ int Http2Session::Callbacks::add_field(
     if (stream == nullptr || !is_request_head(frame))
         return 0; // trailers are dropped, as HTTP/1 drops them
     return guarded([&] {
-        return self(user).events_.on_field(*stream, name, value, valid)
-                   ? 0
-                   : static_cast<int>(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE);
+        if (self(user).events_.on_field(*stream, name, value, valid))
+            return 0;
+        self(user).in_head_ = false;
+        return static_cast<int>(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE);
     });
 }
 
@@ -132,7 +143,7 @@ void Http2Session::Callbacks::on_control(Http2Session& me, const nghttp2_frame& 
             me.events_.on_glitch(Http2Glitch::settings);
         return;
     case NGHTTP2_WINDOW_UPDATE:
-        if (++me.window_updates_ > few_window_updates + 2 * me.data_frames_sent_)
+        if (++me.window_updates_ > few_window_updates + 2 * (me.data_frames_sent_ + me.requests_))
             me.events_.on_glitch(Http2Glitch::window_update);
         return;
     default:
@@ -184,8 +195,13 @@ int Http2Session::Callbacks::on_closed(
 }
 
 int Http2Session::Callbacks::on_frame_sent(
-    nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    nghttp2_session* session, const nghttp2_frame* frame, void* user) {
     return guarded([&] {
+        const bool of_response =
+            frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
+        if (of_response && ends_stream(*frame))
+            if (Http2Stream* const stream = stream_of(session, frame->hd.stream_id))
+                self(user).events_.on_response_end(*stream);
         if (frame->hd.type == NGHTTP2_RST_STREAM && blames_client(frame->rst_stream.error_code))
             self(user).events_.on_glitch(Http2Glitch::reset_sent);
         return 0;

@@ -267,8 +267,6 @@ bool Http2Connection::submit_interim(Http2Stream& stream) {
 }
 
 bool Http2Connection::submit_response(Http2Stream& stream, bool has_body) {
-    if (!has_body)
-        look_at(stream);
     schedule();
     return session_.submit_response(stream.state.id, fields_, has_body);
 }

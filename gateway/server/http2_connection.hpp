@@ -78,6 +78,7 @@ class Http2Connection final : private Http2Events {
     std::size_t bytes_to_send(
         Http2Stream& stream, std::size_t most, bool& last, std::string_view& trailer) override;
     bool send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) override;
+    void on_response_end(Http2Stream& stream) override;
 
     void turn() noexcept;
     void after_turn();
@@ -116,6 +117,7 @@ class Http2Connection final : private Http2Events {
     Wait wait_ = Wait::nothing; // the wait that time_ ends
     std::uint64_t requests_ = 0;
     std::uint64_t sent_ = 0;  // bytes sent when Wait::send was armed
+    std::uint64_t head_ = 0;  // the number of the head that Wait::head is armed for
     std::size_t running_ = 0; // coroutines that run a handler's rest()
     Draining draining_ = Draining::no;
     bool in_turn_ = false;

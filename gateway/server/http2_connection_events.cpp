@@ -103,11 +103,15 @@ bool Http2Connection::send_data(
     output_.add_copy(frame_head);
     output_.add_in_place(copies);
     output_.add_in_place(in_place);
-    if (stream.state.out.last() && stream.state.out.size() == 0)
-        stream.state.out.set_done();
     stream.state.progressed = true;
     look_at(stream);
     return true;
+}
+
+void Http2Connection::on_response_end(Http2Stream& stream) {
+    stream.state.out.set_done();
+    stream.state.progressed = true;
+    look_at(stream);
 }
 
 // --- times ---
@@ -127,11 +131,13 @@ void Http2Connection::watch_times() {
     else if (streams_.empty())
         wait = wait_ == Wait::parked ? Wait::parked : Wait::idle;
     const bool goes_on = wait == wait_ && (wait != Wait::send || output_.sent() == sent_) &&
+                         (wait != Wait::head || session_.heads() == head_) &&
                          (wait == Wait::nothing || time_.armed()) && wait != Wait::idle;
     if (goes_on)
         return;
     wait_ = wait;
     sent_ = output_.sent();
+    head_ = session_.heads();
     const SteadyTime clock = net::read_coarse_clock();
     switch (wait) {
     case Wait::nothing:

@@ -156,7 +156,6 @@ void Http2Session::announce_shutdown() noexcept {
 }
 
 void Http2Session::shut_down() noexcept {
-    shut_down_ = true;
     nghttp2_submit_goaway(
         session_.get(), NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_.get()),
         NGHTTP2_NO_ERROR, nullptr, 0);

@@ -64,6 +64,8 @@ class Http2Events {
     // Sends a frame's head, and so many bytes of the response behind it. False: the connection
     // takes nothing now; the call is repeated later.
     virtual bool send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) = 0;
+    // The frame that ends the response was sent.
+    virtual void on_response_end(Http2Stream& stream) = 0;
 
   protected:
     ~Http2Events() = default;
@@ -88,6 +90,8 @@ class Http2Session {
     [[nodiscard]] bool done() const noexcept;
     // True while a head has begun and its end has not come.
     [[nodiscard]] bool in_head() const noexcept { return in_head_; }
+    // Returns how many heads have begun.
+    [[nodiscard]] std::uint64_t heads() const noexcept { return heads_; }
     // True if more than 1 MB, and eight times the bytes of requests and responses, were received.
     [[nodiscard]] bool wastes() const noexcept { return received_ / 8 > useful_ + 1'048'576; }
 
@@ -122,13 +126,13 @@ class Http2Session {
     std::uint64_t received_ = 0;
     std::uint64_t useful_ = 0; // bytes of heads and bodies, both ways
     std::uint64_t requests_ = 0;
+    std::uint64_t heads_ = 0; // with those of trailers
     std::uint64_t priorities_ = 0;
     std::uint64_t data_frames_sent_ = 0;
     std::uint64_t window_updates_ = 0;
-    std::uint32_t settings_ = 0;  // SETTINGS received that were no acknowledgement
-    std::int32_t last_begun_ = 0; // the last stream that was begun
-    bool shut_down_ = false;      // later streams are ignored
+    std::uint32_t settings_ = 0; // SETTINGS received that were no acknowledgement
     bool in_head_ = false;
+    bool head_unclaimed_ = false; // HEADERS have come, and no stream has taken them so far
 };
 
 } // namespace stint::server

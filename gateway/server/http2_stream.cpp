@@ -194,8 +194,6 @@ Sent Http2Stream::send_head(
     state.out.add_in_place(payload);
     if (last)
         state.out.end(std::move(trailer));
-    if (!has_body)
-        state.out.set_done();
     if (!http2_->submit_response(*this, has_body))
         return Sent::gone;
     if (payload.size() > most_copied)

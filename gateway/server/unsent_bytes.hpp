@@ -32,7 +32,7 @@ class UnsentBytes {
     // Frees memory of more than `size` bytes. Requires: empty().
     void shrink(std::size_t size) noexcept {
         if (bytes_.capacity() > size) [[unlikely]]
-            bytes_ = {};
+            std::string{}.swap(bytes_); // an assignment of {} keeps the memory
     }
 
   private:

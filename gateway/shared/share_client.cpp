@@ -57,15 +57,19 @@ ShareCounter& ShareClient::counter_of(const std::string& name, const SharedCount
     const auto [at, made] = counters_.try_emplace(name);
     ShareCounter& counter = at->second;
     counter.of = of;
-    if (!made)
-        return counter;
-    counter.name = name;
-    counter.number = units_of(of);
+    if (made) {
+        counter.name = name;
+        counter.number = units_of(of);
+        counter.told = true; // nothing is held
+        due_.insert(&counter);
+    }
     limits::LeaseCover* const leases = leases_of(of);
-    counter.held = leases != nullptr ? leases->take_report() : 0;
-    counter.told = counter.held == 0;
-    untold_ += counter.told ? 0 : 1;
-    due_.insert(&counter);
+    const std::uint64_t leased = leases != nullptr ? leases->take_report() : 0;
+    if (leased == 0)
+        return counter;
+    counter.held = std::max(counter.held, leased);
+    untold_ += counter.told ? 1 : 0;
+    counter.told = false;
     return counter;
 }
 

@@ -354,9 +354,10 @@ local counter = pairs_of(KEYS[2])
 -- well, unless no clock can have brought it.
 local known_fence = tonumber(ARGV[17] or -1)
 local lock, block, per_ms, year = known_fence >= 0, 256, 2048, 366 * 24 * 3600 * 1000
+-- A caller that does not know yet that the counter is a lock's must not free what is leased.
+span = math.max(span, tonumber(counter.span or 0))
 local fence, turns, patience = tonumber(counter.fence or 0), tonumber(counter.turns or 0), 3000
 if lock then
-    span = math.max(span, tonumber(counter.span or 0))
     life = math.max(life, 2 * (span + longest_ttl) + 60000)
     if known_fence < (now + year) * per_ms then fence = math.max(fence, known_fence) end
     redis.call('HSET', KEYS[2], 'span', string.format('%d', span), 'fence', string.format('%d', fence))

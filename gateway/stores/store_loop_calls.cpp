@@ -108,7 +108,7 @@ SteadyTime StoreLoop::ask_for_locks(const Now& now) {
             continue;
         const std::string name = shared_.names.counter(lock->identity(), {});
         const shared::SharedCounter of{.limit = lock, .numbers = {leases.max(), 0}};
-        if (!shares_.knows(name))
+        if (leases.has_report() || !shares_.knows(name))
             (void)shares_.want(name, of, 1, now);
     }
     next_look_at_locks_ = now.steady + (locks.empty() ? 1s : 100ms);

@@ -66,7 +66,8 @@ void come_and_go(Shared& all, std::uint64_t connection_id) {
         LeaseRequest wish;
         wish.ttl = 1h;
         wish.connection_id = connection_id;
-        const Grant grant = all.book.grant(*lock, wish, std::move(decision.permit), all.now());
+        const Grant grant =
+            all.book.grant(*lock, wish, std::move(decision.permit), all.now()).value();
         found = LockManager::LockError{}; // the lease alone keeps the lock
         CHECK(all.inside[which].fetch_add(1) == 0);
         ++all.entered;

@@ -92,8 +92,26 @@ class Requests(Http2Test):
         self.assertEqual(bodies, [("3", b"abc"), (None, b"abc")])
 
     def test_a_body_larger_than_every_window(self):
-        stint = self.start(answer(b"z" * 3_000_000))
-        self.assertEqual(len(self.client(stint).get().body), 3_000_000)
+        whole = bytes(range(1, 252)) * 12_000
+        stint = self.start(answer(whole))
+        self.assertTrue(self.client(stint).get().body == whole)
+        folder = self.new_folder()
+        for i in range(10):  # a client that opens its windows late
+            with open(folder / str(i), "wb") as file:
+                subprocess.run(["nghttp", f"http://127.0.0.1:{stint.port}/"], stdout=file, timeout=60, check=True)
+            self.assertTrue((folder / str(i)).read_bytes() == whole)
+
+    def test_an_answer_without_a_body_to_a_request_that_goes_on(self):
+        def script(connection):
+            if request := connection.read_request_head():
+                status = "204 No Content" if request.target == "/204" else "200 OK\r\nContent-Length: 0"
+                connection.send(f"HTTP/1.1 {status}\r\n\r\n".encode())
+
+        client = self.client(self.start(script))
+        for path, status in (("/204", 204), ("/", 200)):
+            stream = client.begin([(":method", "POST"), (":scheme", "http"), (":authority", "localhost"),
+                                   (":path", path), ("content-length", "3")], None, False)
+            self.assertEqual(client.response(stream).status, status)
 
     def test_head_204_and_304_have_no_body(self):
         def script(connection):

@@ -37,7 +37,7 @@ class Hall {
         limits::Decision decision = limits::try_admit({&slot, 1}, now);
         if (!decision.allowed())
             return std::nullopt;
-        return book.grant(lock, std::move(request), std::move(decision.permit), now);
+        return book.grant(lock, request, std::move(decision.permit), now).value();
     }
 
     bool leave(const Lock& lock, const Grant& grant, const Now& now) {

@@ -160,7 +160,9 @@ class History {
     void grant(Asking& asking) {
         const LockPtr lock = hall().lock(name(asking.lock), max_[asking.lock], now_);
         const Grant grant =
-            hall().book.grant(lock, asking.wish, std::move(asking.waiter.decision.permit), now_);
+            hall()
+                .book.grant(lock, asking.wish, std::move(asking.waiter.decision.permit), now_)
+                .value();
         REQUIRE(grant.fence > highest_);
         highest_ = grant.fence;
         life_->granted.push_back({asking.lock, grant, asking.wish});

@@ -204,7 +204,7 @@ std::optional<locks::Grant> enter(Run& run, const std::string& name) {
         return std::nullopt;
     locks::LeaseRequest wish;
     wish.ttl = 10s;
-    const auto grant = run.locks.grant(lock, wish, std::move(decision.permit), now);
+    const auto grant = run.locks.grant(lock, wish, std::move(decision.permit), now).value();
     while (run.locks.kept(grant) == locks::LockManager::Durability::not_yet)
         std::this_thread::yield();
     if (run.locks.kept(grant) == locks::LockManager::Durability::no)
@@ -260,7 +260,7 @@ TEST_CASE("counts are written also while leases never stop coming") {
             wish.ttl = 10s;
             if (decision.allowed())
                 (void)run.locks.end(
-                    "a", run.locks.grant(lock, wish, std::move(decision.permit), now).id,
+                    "a", run.locks.grant(lock, wish, std::move(decision.permit), now).value().id,
                     locks::EndReason::released, now);
         }
     }};

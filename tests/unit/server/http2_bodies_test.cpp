@@ -56,6 +56,18 @@ TEST_CASE("bytes of a request's body are taken in order, however they come") {
     CHECK(body.ended());
 }
 
+TEST_CASE("what was taken of a response stays in place until more is kept") {
+    Http2ResponseBody body;
+    body.begin();
+    body.add_in_place("abc");
+    body.keep();
+    const auto first = body.take(3); // all of the copies
+    body.add_in_place("defg");
+    const auto second = body.take(4);
+    CHECK(first.first == "abc");
+    CHECK(second.second == "defg");
+}
+
 TEST_CASE("a response's copies are sent before the bytes in place") {
     Http2ResponseBody body;
     body.begin();
