@@ -134,11 +134,11 @@ void Http2Session::Callbacks::on_control(Http2Session& me, const nghttp2_frame& 
     case NGHTTP2_RST_STREAM:
         return me.events_.on_glitch(Http2Glitch::reset_received);
     case NGHTTP2_PING:
-        return acknowledges ? me.events_.on_ping_acknowledged()
+        return acknowledges ? me.events_.on_acknowledged(Http2Events::Acknowledged::ping)
                             : me.events_.on_glitch(Http2Glitch::ping);
     case NGHTTP2_SETTINGS:
         if (acknowledges)
-            return me.events_.on_settings_acknowledged();
+            return me.events_.on_acknowledged(Http2Events::Acknowledged::settings);
         if (++me.settings_ > 1)
             me.events_.on_glitch(Http2Glitch::settings);
         return;

@@ -73,8 +73,7 @@ class Http2Connection final : private Http2Events {
     void on_request_end(Http2Stream& stream) override;
     void on_stream_closed(Http2Stream& stream) override;
     void on_glitch(observe::Http2Glitch kind) override;
-    void on_settings_acknowledged() override;
-    void on_ping_acknowledged() override;
+    void on_acknowledged(Acknowledged what) override;
     std::size_t bytes_to_send(
         Http2Stream& stream, std::size_t most, bool& last, std::string_view& trailer) override;
     bool send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) override;

@@ -77,12 +77,10 @@ void Http2Connection::on_glitch(observe::Http2Glitch kind) {
         session_.terminate(Http2Error::enhance_your_calm);
 }
 
-void Http2Connection::on_settings_acknowledged() {
-    settings_time_.disarm();
-}
-
-void Http2Connection::on_ping_acknowledged() {
-    if (draining_ == Draining::announced)
+void Http2Connection::on_acknowledged(Acknowledged what) {
+    if (what == Acknowledged::settings)
+        settings_time_.disarm();
+    else if (draining_ == Draining::announced)
         stop_streams();
 }
 

@@ -55,8 +55,9 @@ class Http2Events {
     // The stream is closed, and must not be named to the session again.
     virtual void on_stream_closed(Http2Stream& stream) = 0;
     virtual void on_glitch(observe::Http2Glitch kind) = 0;
-    virtual void on_settings_acknowledged() = 0;
-    virtual void on_ping_acknowledged() = 0;
+    // The client has acknowledged the gateway's SETTINGS, or its PING.
+    enum class Acknowledged : std::uint8_t { settings, ping };
+    virtual void on_acknowledged(Acknowledged what) = 0;
     // Returns how many bytes of the response are at hand, at most `most`. Sets `last` if they end
     // the body, and `trailer` to the trailer's lines if one follows it.
     virtual std::size_t
