@@ -426,7 +426,9 @@ class Attacks(Http2Test):
             pass
         self.assertTrue(client.until_gone(), f"the connection outlives {sent} times")
         if kind:
-            self.assertGreater(self.glitches(stint, kind), 90)
+            self.assertGreater(self.glitches(stint, kind), 0)
+            # On a slow machine frames of other kinds follow: those of streams that are ended by then.
+            self.assertGreater(stint.admin.metrics().sum("stint_http2_glitches_total"), 90)
         self.assertEqual(self.client(stint).get().status, 200)
         stint.wait_idle(5)
 
