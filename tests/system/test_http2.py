@@ -412,8 +412,9 @@ class Drain(Http2Test):
 class Attacks(Http2Test):
     """Each row of the table in docs/http2.md: the connection ends, and the gateway serves others."""
 
-    def flood(self, kind, frames, most=20_000, begin=None):
-        """Sends frames(i) until the connection ends."""
+    def flood(self, kind, frames, most=20_000, begin=None, paced=False):
+        """Sends frames(i) until the connection ends. paced: each of the first 300 is counted before the
+        next are sent; else the streams that are open at once may end the connection."""
         stint = self.start()
         client = self.client(stint, seconds=10)
         first = begin(client) if begin else None
@@ -422,13 +423,13 @@ class Attacks(Http2Test):
             while sent < most:
                 client.raw(b"".join(frame.serialize() for i in range(50) for frame in frames(client, sent + i, first)))
                 sent += 50
+                if paced and sent <= 300:
+                    wait_until(lambda: self.glitches(stint, kind) >= sent, "an answer to each")
         except Gone:
             pass
         self.assertTrue(client.until_gone(), f"the connection outlives {sent} times")
         if kind:
-            self.assertGreater(self.glitches(stint, kind), 0)
-            # On a slow machine frames of other kinds follow: those of streams that are ended by then.
-            self.assertGreater(stint.admin.metrics().sum("stint_http2_glitches_total"), 90)
+            self.assertGreater(self.glitches(stint, kind), 90)
         self.assertEqual(self.client(stint).get().status, 200)
         stint.wait_idle(5)
 
@@ -444,14 +445,14 @@ class Attacks(Http2Test):
 
     def test_window_overflows(self):
         self.flood("reset_sent", lambda c, i, _: (
-            self.head(c, i, end=False, method="POST"), WindowUpdateFrame(1 + 2 * i, 2**31 - 1)))
+            self.head(c, i, end=False, method="POST"), WindowUpdateFrame(1 + 2 * i, 2**31 - 1)), paced=True)
 
     def test_bodies_longer_than_stated(self):
         self.flood("reset_sent", lambda c, i, _: (
-            self.head(c, i, [("content-length", "1")], False, "POST"), DataFrame(1 + 2 * i, b"xy")))
+            self.head(c, i, [("content-length", "1")], False, "POST"), DataFrame(1 + 2 * i, b"xy")), paced=True)
 
     def test_connection_fields(self):
-        self.flood("reset_sent", lambda c, i, _: (self.head(c, i, [("connection", "x")]),))
+        self.flood("reset_sent", lambda c, i, _: (self.head(c, i, [("connection", "x")]),), paced=True)
 
     def test_streams_beyond_the_announced(self):
         self.flood("reset_sent", lambda c, i, _: (self.head(c, i, end=False, method="POST"),))
