@@ -81,7 +81,7 @@ inline constexpr Mutant mutants[] = {
      "span = math.max(span, tonumber(counter.span or 0))", ""},
 };
 
-// Of schedules in which the hash slot moves.
+// Safeguards that are needed while a hash slot moves to another node.
 inline constexpr Mutant migration_mutants[] = {
     {"another node is not noticed", "field.replid ~= replid or stepped or",
      "not field.replid or stepped or"},

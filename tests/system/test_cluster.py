@@ -1,85 +1,25 @@
 """Limits that several gateways share on a Redis Cluster."""
 
-import os
 import signal
 import subprocess
 import time
 import unittest
 
-from support.case import SystemTest, config, report, scaled
+from support.case import config
 from support.client import fetch
 from support.cluster import Cluster
-from support.load import Load, most_in_a_span
+from support.failover_case import FAILOVERS, LIMITS, FailoverTest
 from support.stint import binary
 from support.waiting import wait_until
 
-ANSWER = {"respond": {"status": 200, "body": "yes"}}
-NUMBER = 100  # for each second
-LIMITS = {"all": {"requests": NUMBER, "per": "1s", "algorithm": "sliding_window", "shared": "main"},
-          "each": {"requests": 2, "per": "1h", "key": "header:X-Key", "shared": "main"}}
-FAILOVERS = int(os.environ.get("STINT_FAILOVERS", scaled(2, 20)))  # of each kind
 
-
-class WithCluster(SystemTest):
+class WithCluster(FailoverTest):
     def setUp(self):
         super().setUp()
         self.cluster = Cluster(self)
 
-    def gateway(self, name, *, nodes=None, **store):
-        """Requests for / count as `all`, those for /key as `each`."""
-        made = config("127.0.0.1:1", limits=LIMITS, gateway_id=name,
-                      stores={"main": {"cluster": nodes or self.cluster.addresses()[:3],
-                                       "session": "15s", **store}})
-        del made["upstreams"]
-        made["routes"] = [
-            {"name": "key", "match": {"path": "/key"}, "limits": ["each"], **ANSWER},
-            {"name": "all", "match": {"path": "/"}, "limits": ["all"], **ANSWER}]
-        return self.start_stint(made)
-
-    def gateways(self, count, **more):
-        made = [self.gateway(f"edge-{i}", **more) for i in range(count)]
-        for stint in made:
-            wait_until(lambda: self.store(stint)["state"] == "ready", "a session", 20)
-        self.assertEqual(made[0].admin.request("POST", "/stores/main/trust").status, 200)
-        for stint in made:
-            wait_until(lambda: self.store(stint)["session"]["learned"], "shares that move")
-        return made
-
-    def store(self, stint):
-        return stint.admin.get("/stores")["stores"][0]
-
-    def await_shares(self, gateways, key):
-        """A key that nobody has a share of gets one from the store, at each gateway."""
-        for number, stint in enumerate(gateways):
-            fields = [("X-Key", f"{key}-{number}")]
-            wait_until(lambda: fetch(stint.port, target="/key", fields=fields).status == 200,
-                       "a new share", 30, pause=0.05)
-
-    def load(self, gateways):
-        loads = [Load(stint.port, connections=4, pause=0.005, keep=True) for stint in gateways]
-        for load in loads:
-            load.__enter__()
-        time.sleep(2)
-        return loads
-
-    def admitted(self, loads):
-        time.sleep(1)
-        for load in loads:
-            load.finish()
-            self.assertEqual(load.failures, [])
-        kept = [each for load in loads for each in load.kept]
-        self.assertLessEqual(most_in_a_span(kept, 1), NUMBER)
-        return kept
-
-    def tell(self, kept, what, began, recovered):
-        around = [each for each in kept if began <= each[1] < recovered + 1]
-        share = sum(each[2] == 200 for each in around) / NUMBER / (recovered + 1 - began)
-        print(f"{what}: {100 * share:.0f} % of N admitted around it; shares moved again after "
-              f"{recovered - began:.1f} s", flush=True)
-        report(f"shared limits on a Cluster: {what}", "at least 80 % of N",
-               f"{100 * share:.0f} %, shares moved again after {recovered - began:.1f} s",
-               share >= 0.8)
-        self.assertGreater(share, 0)
+    def place(self, nodes=None) -> dict:
+        return {"cluster": nodes or self.cluster.addresses()[:3]}
 
 
 class Failover(WithCluster):

@@ -1,96 +1,44 @@
 """Limits that several gateways share on a primary that Sentinels name."""
 
-import os
 import signal
 import subprocess
 import time
 import unittest
 
-from support.case import SystemTest, config, report, scaled
 from support.client import fetch
-from support.load import Load, most_in_a_span
+from support.failover_case import FAILOVERS, FailoverTest
 from support.sentinels import Sentinels
 from support.stint import binary
 from support.waiting import wait_until
 
-ANSWER = {"respond": {"status": 200, "body": "yes"}}
-NUMBER = 100  # for each second
-LIMITS = {"all": {"requests": NUMBER, "per": "1s", "algorithm": "sliding_window", "shared": "main"},
-          "each": {"requests": 2, "per": "1h", "key": "header:X-Key", "shared": "main"}}
-FAILOVERS = int(os.environ.get("STINT_FAILOVERS", scaled(2, 20)))  # of each kind
 
-
-class WithSentinels(SystemTest):
+class WithSentinels(FailoverTest):
     password = ""
 
     def setUp(self):
         super().setUp()
         self.sentinels = Sentinels(self, password=self.password)
 
-    def gateway(self, name, *, sentinel=None):
-        """Requests for / count as `all`, those for /key as `each`."""
-        made = config("127.0.0.1:1", limits=LIMITS, gateway_id=name,
-                      stores={"main": {"sentinel": {"master": "mymaster",
-                                                    "servers": self.sentinels.addresses(),
-                                                    **(sentinel or {})}, "session": "15s"}})
-        del made["upstreams"]
-        made["routes"] = [
-            {"name": "key", "match": {"path": "/key"}, "limits": ["each"], **ANSWER},
-            {"name": "all", "match": {"path": "/"}, "limits": ["all"], **ANSWER}]
-        return self.start_stint(made)
-
-    def gateways(self, count, **more):
-        made = [self.gateway(f"edge-{i}", **more) for i in range(count)]
-        for stint in made:
-            wait_until(lambda: self.store(stint)["state"] == "ready", "a session", 20)
-        self.assertEqual(made[0].admin.request("POST", "/stores/main/trust").status, 200)
-        for stint in made:
-            wait_until(lambda: self.store(stint)["session"]["learned"], "shares that move")
-        return made
-
-    def store(self, stint):
-        return stint.admin.get("/stores")["stores"][0]
+    def place(self, sentinel=None) -> dict:
+        return {"sentinel": {"master": "mymaster", "servers": self.sentinels.addresses(),
+                             **(sentinel or {})}}
 
 
 class Failover(WithSentinels):
     def test_never_above_the_number_through_failovers(self):
         gateways = self.gateways(2)
-        loads = [Load(stint.port, connections=4, pause=0.005, keep=True) for stint in gateways]
-        for load in loads:
-            load.__enter__()
-        time.sleep(2)
+        loads = self.load(gateways)
         moments = []
         for i in range(2 * FAILOVERS):
             number = signal.SIGKILL if i % 2 == 0 else signal.SIGSTOP
             began = time.monotonic()
             self.sentinels.lose_primary(number)
             self.await_shares(gateways, f"key-{i}")
-            moments.append((number, began, time.monotonic()))
+            moments.append((f"a failover by Sentinel, {signal.Signals(number).name}", began, time.monotonic()))
             self.sentinels.bring_back()
-        time.sleep(1)
-        for load in loads:
-            load.finish()
-            self.assertEqual(load.failures, [])
-        kept = [each for load in loads for each in load.kept]
-
-        self.assertLessEqual(most_in_a_span(kept, 1), NUMBER)
-        for number, began, recovered in moments:
-            name = signal.Signals(number).name
-            around = [each for each in kept if began <= each[1] < recovered + 1]
-            share = sum(each[2] == 200 for each in around) / NUMBER / (recovered + 1 - began)
-            print(f"{name}: {100 * share:.0f} % of N admitted around it; shares moved again after "
-                  f"{recovered - began:.1f} s", flush=True)
-            report(f"shared limits through a failover by {name}", "at least 80 % of N",
-                   f"{100 * share:.0f} %, shares moved again after {recovered - began:.1f} s",
-                   share >= 0.8)
-            self.assertGreater(share, 0)
-
-    def await_shares(self, gateways, key):
-        """A key that nobody has a share of gets one from the store, at each gateway."""
-        for number, stint in enumerate(gateways):
-            fields = [("X-Key", f"{key}-{number}")]
-            wait_until(lambda: fetch(stint.port, target="/key", fields=fields).status == 200,
-                       "a new share", 30, pause=0.05)
+        kept = self.admitted(loads)
+        for moment in moments:
+            self.tell(kept, *moment)
 
 
 class Watching(WithSentinels):

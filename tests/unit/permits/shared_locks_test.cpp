@@ -62,7 +62,7 @@ class Sharing {
         Wire wire = gateway.connect_for_permits();
         return stint::test::ask(wire, text);
     }
-    // Lets in who waits, as the queue's timer does.
+    // Opens the queue for its waiters, as its timer does.
     void open() {
         (void)gateway.room().room().open(net::read_clocks());
         gateway.settle();
@@ -182,7 +182,7 @@ TEST_CASE("a renewal that the store does not cover gets 503, and changes nothing
     CHECK(has(test.answer_to(request("PUT", path_of(granted))), "200 OK"));
 }
 
-TEST_CASE("who waits for a lock that a reload begins to share waits for the shared one") {
+TEST_CASE("a request that waits for a lock goes on waiting for the shared one that replaces it") {
     Sharing test;
     test.declare(nullptr);
     (void)test.gateway.locks().expire({net::read_steady_clock() + 61s, {}}); // others' leases
