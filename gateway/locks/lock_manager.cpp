@@ -89,8 +89,6 @@ void LockManager::configure(
         known.declared_ = true;
         known.max_.store(each.max, std::memory_order_relaxed);
         known.max_waiting_.store(each.max_waiting, std::memory_order_relaxed);
-        if (known.store_ != nullptr)
-            known.limit_->share_policy().leases().begin(each.max, each.longest_lease);
     }
     for (auto& [name, known] : locks_)
         if (!known->declared_ && known->store_ != nullptr)
@@ -103,6 +101,7 @@ void LockManager::configure(
 LockPtr LockManager::replace(
     const LockPtr& former, const Declared& by, const Now& now, std::vector<limits::Permit>& freed) {
     limits::LeaseCover& leases = former->limit_->share_policy().leases();
+    replaced_.reserve(replaced_.size() + 1); // without memory nothing is changed
     // Other gateways may have been given later numbers since, and until the lock is granted here.
     if (former->store_ != nullptr)
         fence_ = std::max({fence_, leases.highest_fence(), fence_at(now.wall + leases.span())});

@@ -53,8 +53,7 @@ class LockManager {
         std::string name;
         std::uint64_t max = 1;
         std::uint64_t max_waiting = 0;
-        LockStorePtr store{};     // null: the lock is this gateway's own
-        Duration longest_lease{}; // for a lock with a store: no lease lasts longer
+        LockStorePtr store{}; // null: the lock is this gateway's own
     };
     // Applies a configuration. A lower max ends no lease. A lock that is no longer declared lives
     // on while it is in use. A lock that is shared from now on keeps its leases, and reports them

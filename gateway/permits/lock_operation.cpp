@@ -126,8 +126,10 @@ LockOperation::Step LockOperation::line_up(Duration wait) {
 
 // Grants the lease for a slot. If a reload has replaced the lock, the request turns to the new one.
 LockOperation::Step LockOperation::take(limits::Permit permit) {
-    if (lock_->replaced())
+    if (lock_->replaced()) {
+        permit = {}; // the new lock may have the same slots
         return turn_to_new_lock();
+    }
     if (lock_->store() != nullptr) {
         // The session may have ended since the slot was taken.
         if (locks::longest_lease(*lock_, now_) <= Duration::zero())

@@ -2,7 +2,6 @@
 
 #include "base/lock_names.hpp"
 #include "net/clock.hpp"
-#include "runtime/compile_limit.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -49,8 +48,7 @@ void declare_locks(
                 {.name = std::string{lock_name(limit.name)},
                  .max = limit.quota,
                  .max_waiting = limit.lock->max_waiting,
-                 .store = lock_store_of(limit, stores),
-                 .longest_lease = longest_lease_of(config)});
+                 .store = lock_store_of(limit, stores)});
     const std::uint64_t others = config.permits ? config.permits->dynamic_locks : 0;
     locks.configure(declared, others, config::LockTerms{}.max_waiting, net::read_clocks());
     // Requests may already be queued for a lock that was undeclared until now.

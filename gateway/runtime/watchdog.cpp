@@ -1,7 +1,6 @@
 #include "runtime/watchdog.hpp"
 
 #include <chrono>
-#include <utility>
 
 namespace stint::runtime {
 
@@ -21,19 +20,21 @@ void Watchdog::stop() {
 
 // Four times within the watchdog's time: one answer may be late.
 void Watchdog::look() {
-    if (draining_)
-        manager_.alive();
-    else if (!std::exchange(waits_, true))
-        pool_.await_posted([this] {
-            waits_ = false;
-            manager_.alive();
-        });
     timer_.expires_after(
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(manager_.watchdog() / 4));
     timer_.async_wait([this](const boost::system::error_code& error) {
         if (!error && !stopped_)
             look();
     });
+    if (draining_)
+        return manager_.alive();
+    if (waits_)
+        return;
+    pool_.await_posted([this] {
+        waits_ = false;
+        manager_.alive();
+    });
+    waits_ = true; // last: without memory for it the next look posts again
 }
 
 } // namespace stint::runtime

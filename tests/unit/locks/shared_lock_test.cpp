@@ -37,10 +37,10 @@ class SharedHall : public Hall {
                       .store = store->name},
                  .quota = 1});
             served->share_policy().reserve_without_share({});
+            served->share_policy().leases().begin(1, 60s);
         }
         book.configure(
-            {{.name = "jobs", .max = 1, .max_waiting = 10, .store = store, .longest_lease = 60s}},
-            100, 10, now);
+            {{.name = "jobs", .max = 1, .max_waiting = 10, .store = store}}, 100, 10, now);
         lock_ = lock("jobs", 1, now);
         return lock_;
     }
@@ -159,6 +159,26 @@ TEST_CASE("so it is with a lock that is not declared any more") {
     CHECK_FALSE(hall.enter(own, at(59s)));
     (void)hall.book.expire(at(60s));
     CHECK(hall.enter(own, at(60s)));
+}
+
+TEST_CASE("a lock that is shared no more grants later numbers than others can have got by then") {
+    SharedHall hall;
+    const LockPtr shared = hall.declare(store_named("main"), start);
+    const Now later = at(std::chrono::hours{1});
+    const LockPtr own = hall.declare(nullptr, later);
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+        (later.wall + 60s).time_since_epoch());
+    CHECK(own->limit()->fence() >= static_cast<std::uint64_t>(ms.count()) * 2048);
+}
+
+TEST_CASE("a lock that a reload has replaced grants nothing, and frees the slot") {
+    SharedHall hall;
+    const LockPtr own = hall.declare(nullptr, start);
+    const limits::Charge slot = own->charge();
+    limits::Permit taken = std::move(limits::try_admit({&slot, 1}, start).permit);
+    (void)hall.declare(store_named("main"), start);
+    CHECK_FALSE(hall.book.grant(own, {.ttl = 10s}, std::move(taken), start));
+    CHECK(own->limit()->in_flight() == 0);
 }
 
 TEST_CASE("a store with other settings in the same place needs no pause") {

@@ -41,12 +41,13 @@ class Sharing {
             locks::LockStore{.name = "main", .terms = {.store = store, .timeout = timeout}}));
         const auto lock = gateway.locks().obtain("jobs", 1, net::read_clocks());
         limit = std::get<locks::LockPtr>(lock)->limit();
+        leases().begin(1, 60s);
         FakeShares::begin(*limit);
     }
     void declare(const locks::LockStorePtr& shared) {
         gateway.locks().configure(
-            {{.name = "jobs", .max = 1, .max_waiting = 9, .store = shared, .longest_lease = 60s}},
-            9, 9, net::read_clocks());
+            {{.name = "jobs", .max = 1, .max_waiting = 9, .store = shared}}, 9, 9,
+            net::read_clocks());
     }
     limits::LeaseCover& leases() { return limit->share_policy().leases(); }
     // Counts a slot for this gateway, with these fencing numbers.
@@ -202,6 +203,29 @@ TEST_CASE("a request that waits for a lock goes on waiting for the shared one th
     CHECK(has(test.answer_to(request("DELETE", path_of(granted))), "204"));
     test.open();
     CHECK(has(read_answer(waiter), "201 Created"));
+}
+
+TEST_CASE(
+    "a call that holds a slot and waits for a number goes on with the lock that replaces its own") {
+    Sharing test;
+    test.grant(7000, 0); // a slot, and no numbers
+    Wire wire = test.gateway.connect_for_permits();
+    wire.send(acquire());
+    test.gateway.settle();
+    REQUIRE(wire.received().empty());
+    CHECK(test.in_flight() == 1);
+    const auto next = std::make_shared<FakeShares>(); // the same store with other settings
+    test.declare(std::make_shared<const locks::LockStore>(
+        locks::LockStore{.name = "main", .terms = {.store = next, .timeout = 1h}}));
+    test.store->fail();
+    test.gateway.settle();
+    REQUIRE(wire.received().empty());
+    CHECK(test.in_flight() == 1);
+    CHECK(next->asked.size() == 1);
+    test.leases().add_fences(8000, limits::LeaseCover::block);
+    next->grant(1, net::read_clocks());
+    test.gateway.settle();
+    CHECK(has(read_answer(wire), R"("fence":8000,)"));
 }
 
 TEST_CASE("a shared lock shows its store and its share") {

@@ -85,6 +85,23 @@ TEST_CASE("a block is asked for while more than a third of the former one is lef
     CHECK(gateway.leases().next_fence() == 5000);
 }
 
+TEST_CASE("leases from before a lock was shared are told, also if its counter is known") {
+    LockGateway gateway;
+    gateway.join();
+    CHECK(gateway.want() == Wanted::asked);
+    CHECK(gateway.hold() == "0");
+    gateway.answer(gateway.lock_reply(0, 0, 1)); // a request had come first
+    const limits::Charge slot{.limit = gateway.limit.get(), .quota = 1, .ignore_share = true};
+    const limits::Permit leased = std::move(limits::try_admit({&slot, 1}, gateway.now).permit);
+    REQUIRE(leased.holds_slots());
+    gateway.leases().report(1);
+    gateway.pass(2s);
+    (void)gateway.want();
+    gateway.run(2s);
+    CHECK(gateway.hold() == "1");
+    CHECK_FALSE(gateway.leases().has_report());
+}
+
 TEST_CASE("a slot that is given up takes its fencing numbers along") {
     LockGateway gateway;
     gateway.join();
