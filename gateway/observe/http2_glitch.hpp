@@ -11,14 +11,14 @@ namespace stint::observe {
 enum class Http2Glitch : std::uint8_t {
     reset_received, // the client has cancelled a request
     reset_sent,     // a stream was reset for a mistake of the client
-    late_stream,    // a request after the GOAWAY that has named the last one
+    late_stream,    // a head for a stream that is closed, or after the last GOAWAY
     header_list,    // more fields, or larger ones, than max_fields and max_head allow
     invalid_frame,  // a frame of the connection itself that breaks the protocol
     empty_data,     // DATA without bytes that does not end a body
     ping,           // a PING that asks for an answer
     settings,       // SETTINGS after the first ones
     priority,       // PRIORITY beyond a few for each request
-    window_update,  // WINDOW_UPDATE beyond two for each DATA frame sent
+    window_update,  // WINDOW_UPDATE beyond two for each request and each DATA frame sent
     unknown_frame,  // a frame of an unknown type
     last = unknown_frame
 };

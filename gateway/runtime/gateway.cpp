@@ -48,6 +48,10 @@ std::vector<std::string> texts_of(const config::ConfigErrors& mistakes) {
     return texts;
 }
 
+std::string in_force(std::uint64_t generation) {
+    return "configuration " + std::to_string(generation) + " is in force";
+}
+
 } // namespace
 
 Gateway::Gateway(config::Config config, std::filesystem::path file, config::Environment environment)
@@ -173,7 +177,7 @@ ReloadReport Gateway::reload() {
     }
     ++(report.applied ? reloads_ : reload_failures_);
     if (report.applied)
-        spdlog::info("configuration {} is in force", store_.generation());
+        spdlog::info("{}", in_force(store_.generation()));
     else
         spdlog::error("the configuration was not reloaded, the former one stays in force");
     for (const std::string& error : report.errors)
@@ -182,8 +186,7 @@ ReloadReport Gateway::reload() {
         spdlog::info("{}", note);
     if (!stopping_)
         manager_.ready(
-            "configuration " + std::to_string(store_.generation()) + " is in force" +
-            (report.applied ? "" : ": the last reload has failed"));
+            in_force(store_.generation()) + (report.applied ? "" : ": the last reload has failed"));
     return report;
 }
 
@@ -320,7 +323,7 @@ void Gateway::run() {
             "the service manager has opened {}, where no listener is configured: it is closed",
             address);
     watchdog_.start();
-    manager_.ready("configuration " + std::to_string(store_.generation()) + " is in force");
+    manager_.ready(in_force(store_.generation()));
     await_signal();
     control_.restart();
     control_.run();

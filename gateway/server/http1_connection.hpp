@@ -70,8 +70,8 @@ class Http1Connection final : public Listed, private net::Deadline {
     void resume(Step next);
 
   private:
-    // The wait that the deadline is armed for. first: for the first bytes of a new connection;
-    // last_chance: the same in a drain.
+    // The wait that the deadline is armed for. first: for the first head of a new connection;
+    // last_chance: for its first bytes in a drain.
     enum class Phase : std::uint8_t {
         first,
         last_chance,

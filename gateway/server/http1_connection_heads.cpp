@@ -36,7 +36,8 @@ bool Http1Connection::read_on() {
     ReceivedBytes& received = input_.received();
     if (!received.empty() && head_too_slow())
         return false;
-    if (phase_ != Phase::head && !received.empty())
+    const bool timed = phase_ == Phase::head || phase_ == Phase::first; // since the head began
+    if (!timed && !received.empty())
         arm(Phase::head, settings().head_timeout);
     if (input_.reads())
         return true;

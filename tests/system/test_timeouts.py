@@ -42,6 +42,17 @@ class Timeouts(SystemTest):
                 client.send(b"x")
             self.assertEqual(client.read_response().status, 408)
 
+    def test_the_first_heads_time_begins_with_the_connection(self):
+        """So a client that begins late ends before one that connects after it."""
+        stint = self.before(head="2s")
+        with RawClient(stint.port) as late:
+            time.sleep(1)
+            with RawClient(stint.port) as silent:
+                late.send(b"GET / HTTP/1.1\r\nHost: a\r\n")
+                self.assertEqual(late.read_response().status, 408)
+                self.assertTrue(silent.silent(0.01))
+                self.assertEqual(silent.read_to_end(), b"")
+
     def test_a_connection_on_which_nothing_was_ever_sent_is_closed(self):
         stint = self.before(head=SOON, idle=SOON)
         with RawClient(stint.port) as client:
