@@ -5,6 +5,7 @@ import re
 import ssl
 import subprocess
 import threading
+import time
 import unittest
 
 from hyperframe.frame import (ContinuationFrame, DataFrame, HeadersFrame, PingFrame, PriorityFrame, RstStreamFrame,
@@ -281,6 +282,41 @@ class PerStream(Http2Test):
         self.go_on.set()
         self.assertEqual(client.get().status, 200)
 
+    def test_a_head_that_comes_too_late_ends_no_other_stream(self):
+        """Trailers of a request that was answered, and its stream ended, before it was complete."""
+        stint = self.start(self.held(), timeouts={"head": "500ms"})
+        stint.config["routes"].insert(0, {"name": "no", "match": {"path": "/no"}, "respond": {"status": 403}})
+        stint.write(stint.config)
+        self.assertEqual(stint.admin.reload().status, 200)
+        client = self.client(stint)
+        slow = client.request()
+        self.upstream.wait_for_requests(1)
+        early = client.request("POST", "/no", [("content-length", "3")], b"abc", end=False)
+        self.assertEqual(client.response(early).status, 403)
+        client.until(lambda: client.responses[early].reset is not None)
+        trailers = HeadersFrame(early, client.encoder.encode([("x-sum", "1")]))
+        trailers.flags.add("END_HEADERS")
+        trailers.flags.add("END_STREAM")
+        client.send(trailers)
+        time.sleep(1)
+        self.go_on.set()
+        self.assertEqual(client.response(slow).status, 200)
+
+    def test_each_head_has_its_own_time(self):
+        stint = self.start(timeouts={"head": "800ms"})
+        client = self.client(stint)
+        rest = b""
+        for i in range(8):  # each segment ends a head and begins the next
+            head = HeadersFrame(1 + 2 * i, client.encoder.encode(client.fields()))
+            head.flags.add("END_HEADERS")
+            head.flags.add("END_STREAM")
+            made = head.serialize()
+            client.raw(rest + made[:12])
+            rest = made[12:]
+            time.sleep(0.2)
+        client.raw(rest)
+        self.assertEqual({client.response(1 + 2 * i).status for i in range(8)}, {200})
+
     def test_a_reset_leaves_the_queue(self):
         stint = self.start(
             self.held(), limits={"c": {"concurrent": 1, "when_exceeded": "wait", "max_wait": "30s"}},
@@ -442,6 +478,9 @@ class Attacks(Http2Test):
 
     def test_resets(self):
         self.flood("reset_received", lambda c, i, _: (self.head(c, i), RstStreamFrame(1 + 2 * i, 8)))
+
+    def test_heads_of_a_stream_that_is_closed(self):
+        self.flood("late_stream", lambda c, i, first: (self.head(c, 0),), begin=lambda c: c.response(c.request()))
 
     def test_window_overflows(self):
         self.flood("reset_sent", lambda c, i, _: (
