@@ -46,7 +46,13 @@ std::vector<std::string> Session::arguments(std::string_view operation, SteadyTi
         epoch_,
         std::to_string(store_time_),
         std::to_string(elapsed.count()),
-        std::to_string(is_valid(now) ? base_ : -1)};
+        std::to_string(is_valid(now) ? base(now, elapsed.count()) : -1)};
+}
+
+// By this session's own clock: the store's may have jumped meanwhile.
+std::int64_t Session::base(SteadyTime now, std::int64_t elapsed) const {
+    const auto since = duration_cast<milliseconds>((now - base_at_) * 9 / 10).count();
+    return std::max<std::int64_t>(store_time_ + elapsed - base_age_ - since, 0);
 }
 
 std::vector<std::string> Session::beat(bool told_all, const Now& time) {
@@ -115,7 +121,8 @@ Session::Beaten Session::answered(const Reply& reply, SteadyTime sent, SteadyTim
         result.lost = true;
     members_ = number_at(reply, 4);
     learned_ = number_at(reply, 5) == 1;
-    base_ = number_at(reply, 6);
+    base_age_ = number_at(reply, 1) - number_at(reply, 6);
+    base_at_ = now;
     member_list_ = text_at(reply, 7);
     ends_at_ = sent + terms_.time_to_live * 2 / 3;
     return result;

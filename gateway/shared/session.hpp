@@ -85,6 +85,8 @@ class Session {
 
   private:
     [[nodiscard]] Duration between_beats() const noexcept;
+    // Returns since when all that was granted is known, as a time of the store's, in ms.
+    [[nodiscard]] std::int64_t base(SteadyTime now, std::int64_t elapsed) const;
     [[nodiscard]] bool is_valid(SteadyTime now) const noexcept {
         return state_ == SessionState::active && now < ends_at_;
     }
@@ -93,7 +95,10 @@ class Session {
     SessionState state_ = SessionState::unknown;
     std::string epoch_ = "0"; // "0": none yet
     bool learned_ = false;
-    std::int64_t base_ = -1;       // ms of the store's time: all that was granted since is known
+    // All is known that was granted since so long before `base_at_`; ms. At least so long: a later
+    // base is the safe one.
+    std::int64_t base_age_ = 0;
+    SteadyTime base_at_{};         // when the reply with it came
     std::int64_t members_ = 0;     // version of the member list that is known
     std::string member_list_;      // "session:gateway session:gateway"
     std::int64_t store_time_ = -1; // ms, the latest that was told; -1: none

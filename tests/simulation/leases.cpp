@@ -97,6 +97,24 @@ void Simulation::release_lease(Gateway& gateway, const std::shared_ptr<Simulated
         lease->permit.release(gateway.now());
 }
 
+// Fences may fall then, if the clock that the highest one came from was ahead: docs/shared.md says
+// so.
+void Simulation::note_forgotten_fences() {
+    if (!terms_.lock || outcome_.admitted.empty())
+        return;
+    const std::uint64_t highest =
+        std::ranges::max_element(outcome_.admitted, {}, &Admission::fence)->fence;
+    const auto knows = [&](const std::unique_ptr<Gateway>& gateway) {
+        return gateway->life != 0 && gateway->limits.front()->fence() >= highest;
+    };
+    const auto keeps = [&](const auto& entry) {
+        const auto fence = entry.second.fields.find("fence");
+        return fence != entry.second.fields.end() && std::stoull(fence->second) >= highest;
+    };
+    if (std::ranges::none_of(gateways_, knows) && std::ranges::none_of(store_.data.keys, keeps))
+        outcome_.fences_forgotten.push_back(now_);
+}
+
 void Simulation::want_fences(Gateway& gateway, int key) {
     const SharedCounter counter{
         .limit = gateway.limits[static_cast<std::size_t>(key)],

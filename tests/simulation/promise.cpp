@@ -46,8 +46,12 @@ std::string broken_span(const ScheduleTerms& terms, const std::vector<Admission>
     return {};
 }
 
-std::string broken_lock(const ScheduleTerms& terms, const std::vector<Admission>& granted) {
+std::string broken_lock(
+    const ScheduleTerms& terms,
+    const std::vector<Admission>& granted,
+    const std::vector<Instant>& fences_forgotten) {
     std::uint64_t highest = 0;
+    auto forgotten = fences_forgotten.begin();
     for (std::size_t at = 0; at < granted.size(); ++at) {
         const Admission& each = granted[at];
         const auto holds = [&](const Admission& other) { return other.end > each.at; };
@@ -56,6 +60,8 @@ std::string broken_lock(const ScheduleTerms& terms, const std::vector<Admission>
         if (static_cast<std::uint64_t>(inside) >= terms.number)
             return std::to_string(inside + 1) + " holders at " + std::to_string(each.at / 1000) +
                    " us";
+        for (; forgotten != fences_forgotten.end() && *forgotten <= each.at; ++forgotten)
+            highest = 0;
         if (terms.number == 1 && each.fence <= highest)
             return "fence " + std::to_string(each.fence) + " after " + std::to_string(highest) +
                    " at " + std::to_string(each.at / 1000) + " us";
@@ -72,7 +78,8 @@ std::string broken_promise(const ScheduleTerms& terms, const Outcome& outcome) {
         by_key[each.key].push_back(each);
     for (const auto& [key, admitted] : by_key) {
         if (terms.lock) {
-            if (std::string broken = broken_lock(terms, admitted); !broken.empty())
+            if (std::string broken = broken_lock(terms, admitted, outcome.fences_forgotten);
+                !broken.empty())
                 return broken;
             continue;
         }

@@ -119,6 +119,7 @@ void Simulation::stop(Gateway& gateway) {
     gateway.waiting.clear();
     gateway.client.reset();
     note("g" + std::to_string(gateway.index) + " stops");
+    note_forgotten_fences();
 }
 
 void Simulation::kill(int index) {
@@ -167,11 +168,13 @@ void Simulation::fail_over() {
     store_.replication_id = "bb" + std::to_string(++replication_ids_);
     end_migration();
     note("the store fails over");
+    note_forgotten_fences();
 }
 
 void Simulation::flush() {
     store_.data = {};
     note("the store is flushed");
+    note_forgotten_fences();
 }
 
 void Simulation::tick(Gateway& gateway) {

@@ -71,6 +71,8 @@ struct Outcome {
     std::uint64_t asked = 0;
     std::uint64_t one_gateway = 0; // admissions, had one gateway got all requests: without faults
     std::uint64_t store_calls = 0;
+    // When nothing was left that knew the highest fencing number: neither a gateway nor the store.
+    std::vector<Instant> fences_forgotten;
     std::string history; // if kept: what happened, for people
 };
 
@@ -156,6 +158,7 @@ class Simulation {
     void renew_lease(Gateway& gateway, const std::shared_ptr<SimulatedLease>& lease);
     void release_lease(Gateway& gateway, const std::shared_ptr<SimulatedLease>& lease);
     void want_fences(Gateway& gateway, int key);
+    void note_forgotten_fences();
     void deliver(int index, std::uint64_t life, std::size_t primary, Call call);
     void
     reply(int index, std::uint64_t life, std::size_t primary, std::uint64_t number, Reply reply);
