@@ -5,9 +5,10 @@ import re
 
 from measuring import load
 from proxies import Proxy
-from workloads import KEEP_ALIVE, LIMIT, tagged
+from workloads import HTTP2, KEEP_ALIVE, LIMIT, tagged
 
 W1_BOUND = 12_000
+W1_HTTP2_BOUND = 18_500
 LIMITER_BOUND = 2_500
 
 # What a request costs is the difference of two runs, in which starting and stopping cancel out.
@@ -29,8 +30,9 @@ class Counted(Proxy):
 
 
 def total(tools, origin, subject, tags, status, requests):
+    way = HTTP2 if "http2" in tags else KEEP_ALIVE
     with Counted(tools, origin, subject, tags, under=CALLGRIND) as proxy:
-        figures, end = load(tools, proxy, origin, ("--path", "/1024", *KEEP_ALIVE, "--count", requests))
+        figures, end = load(tools, proxy, origin, ("--path", "/1024", *way, "--count", requests))
         end()
         # What refuses all but so many an hour, or a second, lets a few pass.
         right = figures["statuses"].get(str(status), 0)
@@ -55,4 +57,6 @@ def count(tools, origin, peers=()):
         counts[f"{subject} refusing"] = a_request(tools, origin, subject, tagged("reject"), 429)
     for peer in peers:
         counts[peer] = a_request(tools, origin, peer)
+    for subject in ("stint", *peers):
+        counts[f"{subject} over HTTP/2"] = a_request(tools, origin, subject, tagged("limit", http2=True))
     return counts

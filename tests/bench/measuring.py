@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import http2_load
 from proxies import LOAD_CORES, PROXY_CORES, Proxy
 
 # Of one core, used by processes that are no part of a run: it is done again.
@@ -16,7 +17,9 @@ LEAST_RATE = 0.99
 
 
 def load(tools, server, origin, arguments, cores=PROXY_CORES):
-    """What bench_load prints, while the context of its connections lasts: (figures, end)."""
+    """What bench_load prints, while the context of its connections lasts: (figures, end). Over HTTP/2: of h2load."""
+    if "--http2" in arguments:
+        return http2_load.load(server, origin, arguments, cores)
     measured = sorted({*cores.split(","), *LOAD_CORES.split(",")})
     command = [
         "taskset", "-c", LOAD_CORES, tools.folder / "bench_load", "--port", server.port,

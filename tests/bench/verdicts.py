@@ -125,7 +125,7 @@ def other_lines(rows, counts):
 
 
 def count_lines(counts, bound=None):
-    from instructions import LIMITER_BOUND, W1_BOUND
+    from instructions import LIMITER_BOUND, W1_BOUND, W1_HTTP2_BOUND
 
     if "stint" not in counts:
         return
@@ -138,6 +138,12 @@ def count_lines(counts, bound=None):
         yield Line("W2", "user-space instructions a refusal",
                    {name: f"{count:,.0f}" for name, count in refusing.items()}, f"{refusing['stint']:,.0f}",
                    values=refusing)
+    over_http2 = {name: counts[f"{name} over HTTP/2"] for name in PROGRAMS if f"{name} over HTTP/2" in counts}
+    if over_http2:
+        own = over_http2["stint"]
+        yield Line("W1h2", "user-space instructions a request over HTTP/2",
+                   {name: f"{count:,.0f}" for name, count in over_http2.items()}, f"{own:,.0f}",
+                   f"≤ {W1_HTTP2_BOUND:,}", own <= W1_HTTP2_BOUND, over_http2)
     if "stint without limits" in counts:
         own = counts["stint"] - counts["stint without limits"]
         yield Line("W1", "of these for the two limits", {"stint": f"{own:,.0f}"}, f"{own:,.0f}",

@@ -39,6 +39,7 @@ def fields(values):
 
 KEEP_ALIVE = ("--connections", 64, *fields(PLAIN_FIELDS))
 W1 = ("--path", "/1024", *KEEP_ALIVE)
+HTTP2 = ("--http2",)  # 10 connections with 10 streams each: http2_load.py
 FIXED = ("--rate", RATE)
 PEERS = ("nginx", "haproxy")
 ALL_SETTINGS = ("nginx", "nginx+buffers", "haproxy", "haproxy+buffers", "haproxy+splice")
@@ -69,8 +70,8 @@ class Workload:
         return self.load[self.load.index("--rate") + 1] if "--rate" in self.load else 0
 
 
-def tagged(limit, log=False):
-    return frozenset({limit, "log" if log else "quiet"})
+def tagged(limit, log=False, http2=False):
+    return frozenset({limit, "log" if log else "quiet", "http2" if http2 else "http1"})
 
 
 LIMIT = tagged("limit")
@@ -89,6 +90,12 @@ WORKLOADS = (
              LIMIT, 0.95, peers=ALL_SETTINGS),
     Workload("W6", "64 KB POST, echoed", ("--path", "/", "--post", 65536, "--connections", 32, *fields(PLAIN_FIELDS)),
              LIMIT, 0.80, peers=("nginx", "nginx+buffers", "haproxy"), against=("haproxy",)),
+    Workload("W1h2", "HTTP/2, GET 1 KB, 10 connections with 10 streams", ("--path", "/1024", *HTTP2),
+             tagged("limit", http2=True), 1.00),
+    Workload("W2h2", "HTTP/2, all refused with 429", ("--path", "/1024", *HTTP2), tagged("reject", http2=True), 1.00,
+             status=429),
+    Workload("W5bh2", "HTTP/2, 64 KB answers", ("--path", "/65536", *HTTP2), tagged("limit", http2=True), 1.00,
+             peers=ALL_SETTINGS[:4]),
 )
 
 
