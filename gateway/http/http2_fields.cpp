@@ -2,7 +2,6 @@
 
 #include "http/ascii.hpp"
 
-#include <array>
 #include <cstddef>
 
 namespace stint::http {
@@ -10,25 +9,32 @@ namespace {
 
 // Fields of HTTP/1 that a response of HTTP/2 must not have (RFC 9113 section 8.2.2).
 bool concerns_http1(std::string_view name) noexcept {
-    static constexpr auto names = std::to_array<std::string_view>(
-        {"connection", "transfer-encoding", "upgrade", "keep-alive", "proxy-connection"});
-    for (const std::string_view each : names)
-        if (ascii::equals_folded(name, each))
-            return true;
-    return false;
+    switch (name.size()) {
+    case std::string_view{"upgrade"}.size():
+        return ascii::equals_folded(name, "upgrade");
+    case std::string_view{"connection"}.size():
+        return ascii::equals_folded(name, "connection") || ascii::equals_folded(name, "keep-alive");
+    case std::string_view{"proxy-connection"}.size():
+        return ascii::equals_folded(name, "proxy-connection");
+    case std::string_view{"transfer-encoding"}.size():
+        return ascii::equals_folded(name, "transfer-encoding");
+    default:
+        return false;
+    }
 }
 
 bool is_unique(std::string_view name) noexcept {
     return ascii::equals_folded(name, "x-request-id") || ascii::equals_folded(name, "set-cookie");
 }
 
+// A line is "name: value" CRLF; neither has a CR or LF of its own.
 void add_lines(std::string_view lines, std::vector<Http2Field>& into) {
     for (;;) {
-        const std::size_t end = lines.find("\r\n");
-        if (end == std::string_view::npos || end == 0)
+        const std::size_t end = lines.find('\n');
+        if (end == std::string_view::npos || end <= 1)
             return;
-        const std::string_view line = lines.substr(0, end);
-        lines.remove_prefix(end + 2);
+        const std::string_view line = lines.substr(0, end - 1);
+        lines.remove_prefix(end + 1);
         const std::size_t colon = line.find(':');
         if (colon == std::string_view::npos)
             continue;
