@@ -4,6 +4,7 @@
 #include "admin/message.hpp"
 #include "admin/server.hpp"
 #include "base/version.hpp"
+#include "config/fields/json_schema.hpp"
 #include "config/fields/reference.hpp"
 #include "config/load.hpp"
 #include "config/yaml/diagnostics.hpp"
@@ -245,6 +246,8 @@ int main(int argc, char** argv) {
     const CLI::App* simulate_command = add_simulate(app, arguments.simulation);
     const CLI::App* fields_command =
         app.add_subcommand("fields", "Print every key of the configuration, as Markdown");
+    const CLI::App* schema_command = app.add_subcommand(
+        "schema", "Print a JSON Schema of the configuration, for editors and validators");
     const CLI::App* version_command = app.add_subcommand("version", "Print the version");
     if (const std::string mistake = wrong_command(app, argc, argv); !mistake.empty())
         return reject(mistake);
@@ -260,6 +263,8 @@ int main(int argc, char** argv) {
             return std::cout << shown_version << std::endl ? ok : failed;
         if (fields_command->parsed())
             return std::cout << config::reference_page() << std::flush ? ok : failed;
+        if (schema_command->parsed())
+            return std::cout << config::json_schema() << std::flush ? ok : failed;
         if (simulate_command->parsed()) {
             if (arguments.simulation.config.empty() || arguments.simulation.logs.empty())
                 return reject("simulate needs -c FILE and a LOG");

@@ -40,7 +40,7 @@ LIBRARIES = {
     r"boost/beast": "http/head_parser.cpp",
     r"boost/asio": "net redis stores upstream server proxy runtime admin",
     r"boost/json": "permits",
-    r"nlohmann/": "admin observe simulate",
+    r"nlohmann/": "admin observe simulate config/fields/json_schema_types.hpp",
     r"prometheus/": "observe",
     r"spdlog/": "config net stores upstream observe state server proxy permits runtime admin main",
     r"CLI/": "main",

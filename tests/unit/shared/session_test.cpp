@@ -16,14 +16,8 @@ constexpr SteadyTime start{1h};
 Session active_session(std::int64_t time, std::int64_t base) {
     Session session{{.gateway = "gw", .session = "s", .time_to_live = 30s, .timeout = 1s}};
     const Reply reply{
-        std::string{"ok"},
-        time,
-        std::string{"1-1"},
-        std::string{"a"},
-        std::int64_t{1},
-        std::int64_t{1},
-        base,
-        std::string{"s:gw"}};
+        std::string{"ok"}, time, std::string{"1-1"}, std::string{"a"}, std::int64_t{1},
+        std::int64_t{1},   base, std::string{"s:gw"}};
     (void)session.beat(true, {start, WallTime{}});
     (void)session.answered(reply, start, start);
     return session;
