@@ -76,6 +76,7 @@ struct ConnectionTimeouts {
     Duration idle{};
     Duration body_idle{};
     Duration drain{};
+    Duration drain_delay{}; // before the drain begins
 };
 
 // Routes, upstreams and permits are shared by the snapshots that differ only in the terms of

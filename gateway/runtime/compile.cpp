@@ -267,7 +267,8 @@ Compiled compile(
         .head = config.timeouts.head,
         .idle = config.timeouts.idle,
         .body_idle = config.timeouts.body_idle,
-        .drain = config.timeouts.drain};
+        .drain = config.timeouts.drain,
+        .drain_delay = config.timeouts.drain_delay};
     snapshot->min_head_rate = {config.min_rate.head, config.min_rate.after};
     snapshot->min_body_rate = {config.min_rate.body, config.min_rate.after};
     snapshot->trusted = {

@@ -24,6 +24,8 @@ using namespace std::chrono_literals;
 // The start waits this long for the first DNS answers, then serves without the missing ones.
 constexpr auto first_resolution = 2s;
 
+constexpr std::string_view drain_begins = "stopping: finishing the requests in flight";
+
 observe::AccessLog::Target target_of(const config::AccessLog& log) {
     using Kind = observe::AccessLog::Target::Kind;
     switch (log.target) {
@@ -363,12 +365,30 @@ void Gateway::on_signal(int number) {
 void Gateway::begin_stop() {
     const bool again = std::exchange(stopping_, true);
     manager_.stopping();
+    if (again)
+        return drain({}, "stopping at once");
+    const routing::SnapshotPtr& snapshot = compiled().snapshot;
+    const Duration delay = snapshot->timeouts.drain_delay;
+    if (delay <= Duration{})
+        return drain(snapshot->timeouts.drain, drain_begins);
+    spdlog::info(
+        "stopping: not ready any more; the drain begins in {} ms",
+        delay / std::chrono::milliseconds{1});
+    drain_delay_.expires_after(delay);
+    drain_delay_.async_wait([this](const ErrorCode& cancelled) {
+        if (!cancelled)
+            drain(compiled().snapshot->timeouts.drain, drain_begins);
+    });
+}
+
+// Begins the drain, or gives it another end. said: in the log.
+void Gateway::drain(Duration most, std::string_view said) {
+    drain_delay_.cancel();
     watchdog_.drain();
     health_.stop();
     certificates_.stop();
-    spdlog::info(again ? "stopping at once" : "stopping: finishing the requests in flight");
-    pool_.drain(
-        again ? Duration{} : compiled().snapshot->timeouts.drain, [this] { end_control(); });
+    spdlog::info(said);
+    pool_.drain(most, [this] { end_control(); });
 }
 
 // Ends the control loop after the drain. Until then operators' changes still expire.

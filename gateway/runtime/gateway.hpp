@@ -22,6 +22,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stint::runtime {
@@ -57,9 +59,9 @@ class Gateway {
     // Opens every listener and starts the workers. The error is one human-readable line.
     [[nodiscard]] Result<void, std::string> start();
 
-    // Serves until SIGTERM, SIGINT or SIGQUIT, then drains and returns; a second of these cuts the
-    // drain short. SIGHUP reloads the configuration and reopens the access log, SIGUSR1 only
-    // reopens the log.
+    // Serves until SIGTERM, SIGINT or SIGQUIT, then (after timeouts.drain_delay) drains and
+    // returns; a second of these cuts both short. SIGHUP reloads the configuration and reopens the
+    // access log, SIGUSR1 only reopens the log.
     void run();
 
     // Reads the configuration file again and puts it in force. After any error the former
@@ -112,6 +114,7 @@ class Gateway {
     void await_signal();
     void on_signal(int number);
     void begin_stop();
+    void drain(Duration most, std::string_view said);
     void end_control();
 
     ServiceManager manager_;
@@ -131,6 +134,7 @@ class Gateway {
     CertificateWatcher certificates_;
     ListenerSet listeners_;
     std::function<void()> stop_others_;
+    net::asio::steady_timer drain_delay_{control_};
     WallTime started_at_{};
     std::uint64_t reloads_ = 0;
     std::uint64_t reload_failures_ = 0;

@@ -670,6 +670,24 @@ class Stopping(SystemTest):
 
             stint.process.wait(10)
 
+    def test_a_drain_may_be_delayed_until_balancers_have_turned_away(self):
+        upstream = self.start_upstream()
+        stint = self.stint_before(upstream, timeouts={"drain_delay": "600s"})
+        with RawClient(stint.port) as client:
+            stint.signal(15)
+            wait_until(lambda: stint.admin.request("GET", "/readyz").status == 503, "not ready any more")
+            client.send_request()
+            response = client.read_response()
+            self.assertEqual((response.status, response.get("Connection")), (200, None))
+            self.assertEqual(fetch(stint.port).status, 200)
+            stint.signal(15)
+        self.assertEqual(stint.process.wait(10), 0)
+
+    def test_the_drain_begins_when_its_delay_is_over(self):
+        stint = self.stint_before(self.start_upstream(), timeouts={"drain_delay": "300ms"})
+        stint.signal(15)
+        self.assertEqual(stint.process.wait(10), 0)
+
     def test_readiness_ends_before_life_does(self):
         upstream = self.start_upstream(lambda connection: connection.read_request() and connection.ends())
         stint = self.stint_before(upstream, timeouts={"drain": "10s"})

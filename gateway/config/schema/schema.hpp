@@ -97,6 +97,7 @@ struct Timeouts {
     milliseconds response{60'000};
     milliseconds tunnel_idle{600'000};
     milliseconds drain{10'000};
+    milliseconds drain_delay{0}; // from the signal to the drain
 };
 
 // Timeouts that a route or an upstream may set. A route's value has precedence over its upstream's.

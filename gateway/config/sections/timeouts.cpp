@@ -2,12 +2,14 @@
 #include "config/fields/shared_rows.hpp"
 
 #include <array>
+#include <chrono>
 
 namespace stint::config {
 
 namespace {
 
 constexpr std::string_view a_timeout = "a duration such as 2s";
+constexpr milliseconds longest_drain_delay = std::chrono::minutes{10};
 
 // Timeouts that may be set for the whole configuration, for an upstream and for a route.
 constexpr Field body_idle_field{
@@ -51,8 +53,16 @@ constexpr std::array timeout_table{
     TimeoutRow::duration<&Timeouts::tunnel_idle>(tunnel_idle_field),
     TimeoutRow::duration<&Timeouts::drain>(
         {.key = "drain",
-         .about = "From SIGTERM until requests still in flight are aborted.",
+         .about = "From the begin of the drain until requests still in flight are aborted.",
          .expected = a_timeout}),
+    TimeoutRow::duration<&Timeouts::drain_delay>(
+        {.key = "drain_delay",
+         .about = "From SIGTERM to the drain: /readyz is 503, and all else goes on, so that "
+                  "balancers can turn away first.",
+         .expected = "a duration such as 5s, or 0s"},
+        milliseconds{1},
+        longest_drain_delay,
+        "0s"),
 };
 
 using OverrideRow = Fields<TimeoutOverrides>;
