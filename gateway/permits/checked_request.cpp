@@ -24,7 +24,7 @@ CheckedRequest::begin(std::string_view text, const routing::ClientAddress& peer)
     const routing::Snapshot& snapshot = *config_->snapshot;
     const Now now = net::read_clocks();
     const auto head = context_.parser.parse_request(
-        text, {.max_target = snapshot.max_target, .max_fields = snapshot.max_fields});
+        text, {.max_target = snapshot.heads.max_target, .max_fields = snapshot.heads.max_fields});
     if (!head) {
         admission_.reply().explain(std::string{head.error().detail});
         status_ = head.error().status;

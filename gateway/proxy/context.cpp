@@ -43,14 +43,14 @@ server::ConnectionSettings settings_of(const routing::Snapshot& snapshot, server
         .head_timeout = snapshot.timeouts.head,
         .idle_timeout = snapshot.timeouts.idle,
         .min_head_rate = snapshot.min_head_rate,
-        .max_head = snapshot.max_head,
-        .max_target = snapshot.max_target,
-        .max_fields = snapshot.max_fields,
+        .max_head = snapshot.heads.max_head,
+        .max_target = snapshot.heads.max_target,
+        .max_fields = snapshot.heads.max_fields,
         .max_connections = snapshot.max_connections,
         .max_connections_per_client = snapshot.max_connections_per_client,
         .prefixes = snapshot.prefixes,
         .trusted = &snapshot.trusted,
-        .head_blocks = &loop.head_blocks(snapshot.max_head)};
+        .head_blocks = &loop.head_blocks(snapshot.heads.max_head)};
 }
 
 } // namespace
@@ -65,7 +65,7 @@ Context::Context(
 Context::~Context() = default;
 
 void Context::adopt(routing::SnapshotPtr snapshot) {
-    parser.limit_response_fields(snapshot->max_fields);
+    parser.limit_response_fields(snapshot->heads.max_fields);
     auto heavy_hitters = heavy_hitters_for(*snapshot, active.get());
     std::vector<upstream::OriginPtr> adopted = origins.adopt(snapshot);
     const server::ConnectionSettings settings = settings_of(*snapshot, *this);

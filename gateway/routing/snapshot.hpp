@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/field_names.hpp"
+#include "base/head_bounds.hpp"
 #include "base/hop_fields.hpp"
 #include "base/log_rules.hpp"
 #include "base/min_rate.hpp"
@@ -93,9 +94,7 @@ struct Snapshot {
     std::size_t max_connections = 0;
     std::size_t max_connections_per_client = 0; // 0: unlimited
     AddressPrefixes prefixes; // networks that are one client for max_connections_per_client
-    std::size_t max_head = 0; // bytes
-    std::size_t max_target = 8 * 1024; // bytes
-    std::size_t max_fields = 128;      // the most fields in a head
+    HeadBounds heads;
     PathRules paths;
     HopFields hop; // Forwarded and Via of requests to upstreams
     // Fields that limits count by, and the field in which trusted peers name the client; lower

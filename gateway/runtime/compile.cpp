@@ -279,9 +279,7 @@ Compiled compile(
     snapshot->max_connections = config.max_connections;
     snapshot->max_connections_per_client = config.max_connections_per_client;
     snapshot->prefixes = {.ipv4 = config.prefixes.ipv4, .ipv6 = config.prefixes.ipv6};
-    snapshot->max_head = config.max_head;
-    snapshot->max_target = config.max_target;
-    snapshot->max_fields = config.max_fields;
+    snapshot->heads = config.heads;
     snapshot->paths = config.paths;
     snapshot->hop = config.hop;
     snapshot->protected_fields = protected_fields(config);

@@ -45,7 +45,7 @@ Result<RequestReader::Seen, http::HeadError> RequestReader::read(
     if (http::find_head_end(head_, scanned) != head_.size())
         return http::HeadError{400, "a line of the head is empty"};
     const auto head = parser_.parse_request(
-        head_, {.max_target = snapshot.max_target, .max_fields = snapshot.max_fields});
+        head_, {.max_target = snapshot.heads.max_target, .max_fields = snapshot.heads.max_fields});
     if (!head)
         return head.error();
     client_.emplace(IpAddress::parse(request.client).value_or(IpAddress{}), hasher);

@@ -4,6 +4,7 @@
 // defined here only.
 #pragma once
 
+#include "base/head_bounds.hpp"
 #include "base/hop_fields.hpp"
 #include "base/ip_address.hpp"
 #include "base/log_rules.hpp"
@@ -365,10 +366,8 @@ struct Config {
     Timeouts timeouts;
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_client = 0; // 0 = off
-    std::size_t max_head = 16 * 1024;           // bytes
-    std::size_t max_target = 8 * 1024;          // bytes
-    std::size_t max_fields = 128;               // fields of one head
-    std::optional<std::uint64_t> max_body;      // for routes without max_body; nullopt = any length
+    HeadBounds heads;
+    std::optional<std::uint64_t> max_body; // for routes without max_body; nullopt = any length
     MinRate min_rate;
     PathRules paths;
     HopFields hop;            // the fields Forwarded and Via of requests to upstreams

@@ -153,24 +153,30 @@ constexpr std::array config_table{
         [](const Field& field, const Config& config, const Config&, Shown::Map& members) {
             add(members, field.key, shown(min_rate_fields(), config.min_rate, config));
         }),
-    TopRow::size<&Config::max_head>(
-        {.key = "max_head",
-         .about = "The longest head, of a request (else 431) or of a response (else 502).",
-         .expected = "a size such as 16KiB"},
-        smallest_head,
-        largest_head),
-    TopRow::size<&Config::max_target>(
-        {.key = "max_target",
-         .about = "The longest request target (else 414). It must also fit into max_head.",
-         .expected = "a size such as 8KiB"},
-        smallest_head,
-        largest_head),
-    TopRow::number<&Config::max_fields>(
-        {.key = "max_fields",
-         .about = "The most fields of a head, of a request (else 431) or of a response (else 502).",
-         .expected = "a number of fields"},
-        fewest_fields,
-        most_fields),
+    TopRow::size < [](auto& config) -> auto& {
+    return config.heads.max_head;
+}
+> ({.key = "max_head",
+    .about = "The longest head, of a request (else 431) or of a response (else 502).",
+    .expected = "a size such as 16KiB"},
+   smallest_head,
+   largest_head),
+    TopRow::size < [](auto& config) -> auto& {
+    return config.heads.max_target;
+}
+> ({.key = "max_target",
+    .about = "The longest request target (else 414). It must also fit into max_head.",
+    .expected = "a size such as 8KiB"},
+   smallest_head,
+   largest_head),
+    TopRow::number < [](auto& config) -> auto& {
+    return config.heads.max_fields;
+}
+> ({.key = "max_fields",
+    .about = "The most fields of a head, of a request (else 431) or of a response (else 502).",
+    .expected = "a number of fields"},
+   fewest_fields,
+   most_fields),
     max_body_row<Config>("`off`"), TopRow::boolean < [](auto& config) -> auto& {
     return config.paths.merge_slashes;
 } // namespace

@@ -77,7 +77,7 @@ ErrorCode RequestSender::send_request(std::string_view ahead) {
     return stream_->send_request(
         {.head = head,
          .forwarding = forwarding,
-         .max_response_head = request_.snapshot().max_head,
+         .max_response_head = request_.snapshot().heads.max_head,
          .trailers = head.ids.contains(FieldId::te) && http::takes_trailers(head)},
         {.payload = request_.stream().buffered_body(),
          .ahead = ahead,

@@ -83,8 +83,8 @@ TEST_CASE("defaults are filled in, in the form of the file") {
 
 TEST_CASE("what is taken of requests is shown as it is set") {
     config::Config config = example();
-    config.max_target = 1024;
-    config.max_fields = 8;
+    config.heads.max_target = 1024;
+    config.heads.max_fields = 8;
     config.max_body = 0;
     config.routes[0].max_body = 20;
     config.paths = {.merge_slashes = false, .refuse_encoded_slashes = true};

@@ -48,9 +48,9 @@ TEST_CASE("what is left out has its default") {
     CHECK(config.timeouts.tunnel_idle == 10min);
     CHECK(config.max_connections == 10'000);
     CHECK(config.max_connections_per_client == 0);
-    CHECK(config.max_head == 16'384);
-    CHECK(config.max_target == 8'192);
-    CHECK(config.max_fields == 128);
+    CHECK(config.heads.max_head == 16'384);
+    CHECK(config.heads.max_target == 8'192);
+    CHECK(config.heads.max_fields == 128);
     CHECK_FALSE(config.max_body);
     CHECK(config.paths.merge_slashes);
     CHECK_FALSE(config.paths.refuse_encoded_slashes);
@@ -84,8 +84,8 @@ TEST_CASE("what is taken of requests arrives where it belongs") {
              "  - {name: c, upstream: shop, match: {path: /c}, max_body: off}\n"
              "  - {name: d, upstream: shop, match: {path: /d}, max_body: 10MiB}\n"));
 
-    CHECK(config.max_target == 65'536);
-    CHECK(config.max_fields == 1000);
+    CHECK(config.heads.max_target == 65'536);
+    CHECK(config.heads.max_fields == 1000);
     CHECK_FALSE(config.paths.merge_slashes);
     CHECK(config.paths.refuse_encoded_slashes);
     CHECK(config.paths.routes_absolute_form);
@@ -124,7 +124,7 @@ routes:
     CHECK(config.listeners[2].address.kind == Address::Kind::unix_socket);
     CHECK(config.listeners[2].address.host == "/run/s");
     CHECK(config.admin->read_only);
-    CHECK(config.max_head == 65'536);
+    CHECK(config.heads.max_head == 65'536);
     CHECK(config.access_log.target == AccessLog::Target::file);
     CHECK(config.access_log.path == "logs/access.json");
     CHECK(config.access_log.rules.fields == std::vector<std::string>{"x-api-key"});

@@ -269,7 +269,7 @@ TEST_CASE("the snapshot says which configuration it is") {
 
     CHECK(compiled.snapshot->generation == 2);
     CHECK(compiled.snapshot->max_connections == 7);
-    CHECK(compiled.snapshot->max_head == 2048);
+    CHECK(compiled.snapshot->heads.max_head == 2048);
     CHECK(compiled.snapshot->log.fields == std::vector<std::string>{"x-api-key"});
 }
 
@@ -301,8 +301,8 @@ TEST_CASE("the snapshot knows how requests are read and what of them is protecte
         "u}]\n");
     const routing::Snapshot& snapshot = *compiled.snapshot;
 
-    CHECK(snapshot.max_target == 2048);
-    CHECK(snapshot.max_fields == 9);
+    CHECK(snapshot.heads.max_target == 2048);
+    CHECK(snapshot.heads.max_fields == 9);
     CHECK_FALSE(snapshot.paths.merge_slashes);
     CHECK(snapshot.paths.refuse_encoded_slashes);
     CHECK(snapshot.hop.forwarded);
