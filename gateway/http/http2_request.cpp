@@ -73,7 +73,7 @@ Http2Request::Range Http2Request::put(std::string_view text) {
 Http2Request::Size Http2Request::add(std::string_view name, std::string_view value) {
     bytes_ += name.size() + value.size() + field_overhead;
     const bool pseudo = name.starts_with(':');
-    count_ += pseudo ? 0 : 1;
+    count_ += !pseudo || name == ":authority" ? 1 : 0; // which becomes Host
     if (bytes_ > bounds_.max_head || count_ > bounds_.max_fields) [[unlikely]] {
         note(
             {431, count_ > bounds_.max_fields ? "The head has too many fields."

@@ -16,8 +16,9 @@ namespace stint::http {
 
 // The bounds of a request's head, which hold while it is decoded.
 struct Http2HeadBounds {
-    std::size_t max_head = 0;   // bytes of names and values, and 32 for each field; more: 431
-    std::size_t max_fields = 0; // fields, each crumb of a cookie by itself; more: 431
+    std::size_t max_head = 0; // bytes of names and values, and 32 for each field; more: 431
+    std::size_t max_fields =
+        0; // :authority and fields, each crumb of a cookie by itself; more: 431
     std::size_t max_target = 0; // bytes of :path; more: 414
 };
 
@@ -76,7 +77,7 @@ class Http2Request {
     std::vector<Entry> entries_;
     std::vector<Field> fields_;
     Range method_, scheme_, path_, authority_;
-    std::size_t count_ = 0; // fields, also those that were not kept
+    std::size_t count_ = 0; // as max_fields counts them, also those that were not kept
     std::size_t bytes_ = 0; // as max_head counts them
     std::optional<HeadError> error_;
 };

@@ -37,7 +37,7 @@ constexpr std::uint64_t few_window_updates = 100;
 } // namespace
 
 int Http2Session::Callbacks::on_begin_frame(
-    nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
+    nghttp2_session* session, const nghttp2_frame_hd* head, void* user) {
     Http2Session& me = self(user);
     const bool goes_on = head->type == NGHTTP2_CONTINUATION;
     me.in_head_ = me.in_head_ && goes_on;
@@ -49,6 +49,9 @@ int Http2Session::Callbacks::on_begin_frame(
     return guarded([&] {
         if (dropped)
             me.events_.on_glitch(Http2Glitch::late_stream);
+        // nghttp2 does not look at priorities of RFC 7540, and must here (RFC 9113 section 6.3).
+        if (head->type == NGHTTP2_PRIORITY && head->stream_id == 0)
+            return nghttp2_session_terminate_session(session, NGHTTP2_PROTOCOL_ERROR);
         if (head->type == NGHTTP2_PRIORITY || head->type == NGHTTP2_PRIORITY_UPDATE)
             note_priority(me);
         else if (head->type > NGHTTP2_CONTINUATION)

@@ -26,6 +26,7 @@ struct Everything {
         ca = folder.write("authority.pem", authority.pem());
         tls::ServerSettings settings;
         settings.certificates = {authority.issue(request).in(folder, "server")};
+        settings.http2 = over_http2();
         server =
             value(tls::Server::make(settings, std::make_shared<tls::TicketKeys>(SteadyTime{})));
         tls::ClientSettings believing;
@@ -70,8 +71,19 @@ bool over_tls() noexcept {
     return wanted;
 }
 
+bool over_http2() noexcept {
+    static const bool wanted = std::getenv("STINT_TEST_HTTP2") != nullptr;
+    return wanted;
+}
+
 TlsEnd::TlsEnd(tls::SslPtr ssl, int descriptor) : ssl_{std::move(ssl)} {
     SSL_set_fd(ssl_.get(), descriptor);
+}
+
+void TlsEnd::offer_http2() {
+    constexpr unsigned char offered[] = {2, 'h', '2'};
+    if (SSL_set_alpn_protos(ssl_.get(), offered, sizeof offered) != 0)
+        throw std::runtime_error{"OpenSSL takes no protocols"};
 }
 
 bool TlsEnd::shake_hands() {

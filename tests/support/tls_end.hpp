@@ -22,13 +22,16 @@ namespace stint::test {
 
 // Whether tests that play plain connections play them over TLS this time (STINT_TEST_TLS=1).
 [[nodiscard]] bool over_tls() noexcept;
+// Whether clients speak HTTP/2 this time (STINT_TEST_HTTP2=1), of tests that can.
+[[nodiscard]] bool over_http2() noexcept;
 
 // As the calls on a socket that they stand for; the handshake is a part of the first of them.
 class TlsEnd {
   public:
     TlsEnd(tls::SslPtr ssl, int descriptor);
 
-    [[nodiscard]] bool shake_hands();                           // whether it is complete
+    void offer_http2();               // instead of HTTP/1.1, before the handshake
+    [[nodiscard]] bool shake_hands(); // whether it is complete
     [[nodiscard]] std::ptrdiff_t read(char* into, std::size_t); // -1 and EAGAIN, or another errno
     [[nodiscard]] std::ptrdiff_t write(std::string_view bytes);
     void send_close_notify();

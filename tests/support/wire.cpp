@@ -140,6 +140,8 @@ std::ptrdiff_t Wire::put(std::string_view bytes) noexcept {
 
 void Wire::begin_tls_as_client(std::source_location where) {
     tls_ = std::make_unique<TlsEnd>(tls_client()->connect("127.0.0.1"), socket_.get());
+    if (over_http2())
+        tls_->offer_http2();
     never_block(socket_.get());
     run_until(
         *loop_, [this] { return tls_->shake_hands(); }, where);

@@ -52,7 +52,8 @@ const Rows expectations{
      .client = head("POST / HTTP/1.0", "Host: a", "Content-Length: 2", expect) & "hi",
      .upstream_saw =
          head("POST / HTTP/1.1", "Host: a", "Content-Length: 2", "Via: 1.0 stint") & "hi",
-     .client_got = no_connection_left & "hi<end>"},
+     .client_got = no_connection_left & "hi<end>",
+     .http2 = no_old_version},
 };
 
 const Rows sizes{
@@ -104,16 +105,19 @@ const Rows pipelined{
      .source = "RFC 9112 9.6",
      .client = with("Connection: close") & get,
      .upstream_saw = get,
-     .client_got = no_connection_left & "hi<end>"},
+     .client_got = no_connection_left & "hi<end>",
+     .http2 = only_http1("streams do not follow each other")},
     {.name = "close wins over keep-alive",
      .source = "RFC 9112 9.3",
      .client = with("Connection: keep-alive, close") & get,
      .upstream_saw = get,
-     .client_got = no_connection_left & "hi<end>"},
+     .client_got = no_connection_left & "hi<end>",
+     .http2 = only_http1("streams do not follow each other")},
     {.name = "nothing is served behind a request that is malformed",
      .source = "RFC 9112 2.2, 11.2",
      .client = with("X-A : b") & get,
-     .client_got = bad},
+     .client_got = bad,
+     .http2 = only_http1("streams do not follow each other")},
     {.name = "a request behind one that no route takes is served",
      .source = "RFC 9112 9.3.2",
      .client = head("GET /none HTTP/1.1", "Host: a") & head("GET /some HTTP/1.1", "Host: a"),
@@ -126,20 +130,23 @@ const Rows pipelined{
      .upstream_saw = get,
      .client_got = ok & "<end>",
      .client_ends = Row::End::half_close,
-     .half_close_allowed = true},
+     .half_close_allowed = true,
+     .http2 = left_out("closing one side ends a connection of HTTP/2 (docs/http2.md)")},
     {.name = "a body that is cut off behind another request is noticed at once",
      .source = "RFC 9112 8; half_close: allow",
      .client = get & post("one", "Content-Length: 9"),
      .upstream_saw = get & post("one<cut>", "Content-Length: 9"),
      .client_got = ok & "<end>",
      .client_ends = Row::End::half_close,
-     .half_close_allowed = true},
+     .half_close_allowed = true,
+     .http2 = left_out("closing one side ends a connection of HTTP/2 (docs/http2.md)")},
     {.name = "a head that is cut off is told so",
      .source = "RFC 9112 8",
      .client = "GET / HTTP/1.1\r\nHost: a\r\n",
      .client_got = bad,
      .client_ends = Row::End::half_close,
-     .half_close_allowed = true},
+     .half_close_allowed = true,
+     .http2 = left_out("closing one side ends a connection of HTTP/2 (docs/http2.md)")},
 };
 
 const Rows refusals{
@@ -179,7 +186,9 @@ const Rows refusals{
      .source = "RFC 9110 15.5.9",
      .client = "GET / HTTP/1.1\r\nHost: a",
      .client_got = "<408 close><end>",
-     .passes = std::chrono::seconds{11}},
+     .passes = std::chrono::seconds{11},
+     .http2 =
+         {.why = "RFC 9113 4.3: no other frame may come meanwhile", .client_got = "<goaway><end>"}},
 };
 
 } // namespace

@@ -243,7 +243,8 @@ Row to_old(std::string name, std::string source, std::string answer, std::string
         .client = head("GET / HTTP/1.0", "Host: a", "Connection: keep-alive"),
         .upstream_saw = head("GET / HTTP/1.1", "Host: a", "Via: 1.0 stint"),
         .client_got = std::move(got),
-        .answers = {std::move(answer)}};
+        .answers = {std::move(answer)},
+        .http2 = no_old_version};
 }
 
 const Rows bodies{

@@ -4,8 +4,10 @@
 
 #include "base/time.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace stint::wire {
@@ -21,6 +23,19 @@ namespace stint::wire {
 struct Row {
     enum class When : unsigned char { request, head };
     enum class End : unsigned char { none, half_close, close, reset };
+
+    // What becomes of it over HTTP/2 (http2_text.hpp says how a row is played there).
+    struct OverHttp2 {
+        enum class Played : unsigned char {
+            yes,
+            only_http1, // it is about what HTTP/2 has not, such as chunks or the request line
+            no          // HTTP/2 could have it
+        };
+        Played played = Played::yes;
+        std::string why{};                         // it is not played, or expects something else
+        std::string client_got{};                  // if it differs; as read_http2() writes it
+        std::optional<std::string> upstream_saw{}; // if it differs
+    };
 
     std::string name;   // the behaviour, as a sentence
     std::string source; // where it is required, or what it guards against
@@ -40,10 +55,33 @@ struct Row {
     bool tunnel = false;                // behind the request go bytes of another protocol
     bool may_begin = false;             // a request that is cut off may be seen before
     bool once = false;                  // not at every split position
+    OverHttp2 http2{};
 };
+
+// It is about something that only HTTP/1 has.
+inline Row::OverHttp2 only_http1(std::string why) {
+    return {.played = Row::OverHttp2::Played::only_http1, .why = std::move(why)};
+}
+// It is about more than that, and is left out over HTTP/2 all the same.
+inline Row::OverHttp2 left_out(std::string why) {
+    return {.played = Row::OverHttp2::Played::no, .why = std::move(why)};
+}
+// The client gets this instead, and the upstream sees nothing.
+inline Row::OverHttp2 refused_with(std::string client_got, std::string why) {
+    return {.why = std::move(why), .client_got = std::move(client_got), .upstream_saw = ""};
+}
+inline Row with_http2(Row row, Row::OverHttp2 http2) {
+    row.http2 = std::move(http2);
+    return row;
+}
 
 inline const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 inline const std::string get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+// Fields that concern HTTP/1's connections make a request malformed.
+inline const Row::OverHttp2 malformed_in_http2 = refused_with("<reset>", "RFC 9113 8.2.2");
+inline const Row::OverHttp2 no_request_line = only_http1("HTTP/2 has no request line");
+inline const Row::OverHttp2 no_old_version = only_http1("HTTP/2 says no version");
+inline const Row::OverHttp2 no_chunks = only_http1("HTTP/2 has DATA frames instead");
 inline const std::string bad = "<400 close><end>";
 
 // A head: its lines, one after the other, and the empty line.

@@ -35,6 +35,9 @@ Row refused(std::string name, std::string source, std::string_view target) {
         .client = to(target),
         .client_got = bad};
 }
+// Every request of HTTP/2 says its scheme and its authority, which stands for Host.
+const Row::OverHttp2 no_absolute_form = only_http1("RFC 9113 8.3.1: :authority stands for Host");
+
 // By a gateway that takes absolute-form targets for whatever host.
 const std::string routes_absolute_form =
     "absolute_form: route\nroutes: [{name: all, match: {path: /}, upstream: origin}]";
@@ -53,7 +56,8 @@ Row among_hosts(std::string name, std::string_view start, std::string_view seen)
         .config = "routes:\n"
                   "  - {name: a, match: {host: a.example, path: /}, upstream: origin}\n"
                   "  - {name: b, match: {host: '*.b.example', path: /in}, upstream: origin}\n"
-                  "  - {name: all, match: {path: /}, upstream: origin}"};
+                  "  - {name: all, match: {path: /}, upstream: origin}",
+        .http2 = seen.empty() ? no_absolute_form : Row::OverHttp2{}};
 }
 
 const Rows forms{
@@ -93,11 +97,13 @@ const Rows forms{
      .source = "RFC 9112 3.2.2; a reverse proxy is no forward proxy",
      .client = head("GET http://a/c HTTP/1.1", "Host: a") & get,
      .upstream_saw = get,
-     .client_got = "<421>" & ok},
+     .client_got = "<421>" & ok,
+     .http2 = no_absolute_form},
     {.name = "an absolute-form target does not replace a missing Host",
      .source = "RFC 9112 3.2",
      .client = head("GET http://b/c HTTP/1.1"),
-     .client_got = bad},
+     .client_got = bad,
+     .http2 = no_absolute_form},
     absolute(goes_on_as(
         "an absolute-form target may lack a path",
         "RFC 9112 3.2.1; RFC 9110 4.2.3",
@@ -122,7 +128,9 @@ const Rows forms{
     refused("authority-form is for CONNECT only", "RFC 9112 3.2.3", "a:80"),
     refused("another scheme is refused", "RFC 9112 3.2.2", "ftp://a/b"),
     refused("user information in a target is refused", "RFC 9110 4.2.4", "http://u:p@a/b"),
-    refused("an absolute-form target without a host is refused", "RFC 9110 4.2.1", "http:///b"),
+    with_http2(
+        refused("an absolute-form target without a host is refused", "RFC 9110 4.2.1", "http:///b"),
+        no_absolute_form),
     refused("a fragment is refused", "RFC 9112 3.2.1; RFC 3986 3.5", "/a#b"),
     refused("an empty target is refused", "RFC 9112 3.2", ""),
 };
@@ -255,24 +263,28 @@ const Rows hosts{
      .source = "RFC 9112 3.2, appendix C.2.1",
      .client = head("GET / HTTP/1.0"),
      .upstream_saw = head("GET / HTTP/1.1", "Host: {endpoint}", "Via: 1.0 stint"),
-     .client_got = head("HTTP/1.1 200 OK", "Content-Length: 2", "Connection: close") & "hi<end>"},
+     .client_got = head("HTTP/1.1 200 OK", "Content-Length: 2", "Connection: close") & "hi<end>",
+     .http2 = no_old_version},
     {.name = "its body goes with it",
      .source = "RFC 9112 3.2, appendix C.2.1",
      .client = head("POST / HTTP/1.0", "Content-Length: 2") & "hi",
      .upstream_saw =
          head("POST / HTTP/1.1", "Host: {endpoint}", "Content-Length: 2", "Via: 1.0 stint") & "hi",
-     .client_got = head("HTTP/1.1 200 OK", "Content-Length: 2", "Connection: close") & "hi<end>"},
+     .client_got = head("HTTP/1.1 200 OK", "Content-Length: 2", "Connection: close") & "hi<end>",
+     .http2 = no_old_version},
     {.name = "so may one that says nothing in it",
      .source = "RFC 9110 7.2",
      .client = head("GET / HTTP/1.1", "Host:"),
      .upstream_saw = head("GET / HTTP/1.1", "Host: {endpoint}"),
-     .client_got = ok},
+     .client_got = ok,
+     .http2 = refused_with("<reset>", "RFC 9113 8.3.1: an authority is not empty")},
     {.name = "what the upstream's host is set to stands for it, too",
      .source = "docs/configuration.md",
      .client = head("GET / HTTP/1.0"),
      .upstream_saw = head("GET / HTTP/1.1", "Host: own.example", "Via: 1.0 stint"),
      .client_got = head("HTTP/1.1 200 OK", "Content-Length: 2", "Connection: close") & "hi<end>",
-     .config = "routes: [{name: all, match: {path: /}, upstream: origin, host: own.example}]"},
+     .config = "routes: [{name: all, match: {path: /}, upstream: origin, host: own.example}]",
+     .http2 = no_old_version},
     {.name = "two Hosts are refused",
      .source = "RFC 9112 3.2",
      .client = with("Host: b"),
@@ -284,7 +296,8 @@ const Rows hosts{
     {.name = "two Hosts are refused of HTTP/1.0, too",
      .source = "RFC 9112 3.2",
      .client = head("GET / HTTP/1.0", "Host: a", "Host: b"),
-     .client_got = bad},
+     .client_got = bad,
+     .http2 = no_old_version},
     host_refused("a blank in Host is refused", "RFC 9110 7.2", "a b"),
     host_refused("a path in Host is refused", "RFC 9110 7.2", "a/b"),
     host_refused("user information in Host is refused", "RFC 9110 7.2", "u@a"),

@@ -71,8 +71,9 @@ http::Forwarding forwarding_of(
     }
     if (head.authority.empty() && host.empty()) [[unlikely]]
         host = authority;
+    // HTTP/2 has no Connection that could name TE.
     const bool asks_trailers = head.ids.contains(FieldId::te) && http::takes_trailers(head) &&
-                               http::has_connection_option(head.fields, "te");
+                               (head.http2 || http::has_connection_option(head.fields, "te"));
     return {
         .peer_address = connection.peer->text(),
         .scheme = connection.secure ? std::string_view{"https"} : std::string_view{"http"},

@@ -118,11 +118,14 @@ class Stream:
 
     def read_request(self) -> Request:
         request = self.read_request_head()
+        self.read_request_body(request)
+        return request
+
+    def read_request_body(self, request) -> None:
         if request.get("Transfer-Encoding"):
             self._read_chunked(request)
         else:
             request.body = self.read_exactly(int(request.get("Content-Length", 0)))
-        return request
 
     def read_request_head(self) -> Request:
         return parse_head(Request, self.read_until(b"\r\n\r\n"))

@@ -87,14 +87,14 @@ TEST_CASE("a request of HTTP/2 is forwarded as HTTP/1.1") {
     CHECK(HeadParser{16'384}.parse_request(text).has_value());
 }
 
-TEST_CASE("cookie crumbs count one by one, and are one cookie") {
+TEST_CASE("cookie crumbs count one by one, beside :authority, and are one cookie") {
     CHECK(
         Played{get({{"cookie", "a"}, {"cookie", "b"}, {"cookie", "c"}})}.value("cookie") ==
         "a; b; c");
-    const Http2HeadBounds two{.max_head = 16'384, .max_fields = 2, .max_target = 99};
-    CHECK(Played{get({{"cookie", "a"}, {"cookie", "b"}}), true, two}.status() == 200);
+    const Http2HeadBounds three{.max_head = 16'384, .max_fields = 3, .max_target = 99};
+    CHECK(Played{get({{"cookie", "a"}, {"cookie", "b"}}), true, three}.status() == 200);
     CHECK(
-        Played{get({{"cookie", "a"}, {"cookie", "b"}, {"cookie", "c"}}), true, two}.status() ==
+        Played{get({{"cookie", "a"}, {"cookie", "b"}, {"cookie", "c"}}), true, three}.status() ==
         431);
 }
 
@@ -108,11 +108,9 @@ TEST_CASE("max_head counts names, values and 32 bytes for each field") {
 
 TEST_CASE("a list four times larger than its bound is not worth decoding") {
     const Http2HeadBounds bounds{.max_head = 16'384, .max_fields = 1, .max_target = 99};
+    CHECK(Played{get({{"a", ""}, {"b", ""}}), true, bounds}.last == Http2Request::Size::exceeded);
     CHECK(
         Played{get({{"a", ""}, {"b", ""}, {"c", ""}}), true, bounds}.last ==
-        Http2Request::Size::exceeded);
-    CHECK(
-        Played{get({{"a", ""}, {"b", ""}, {"c", ""}, {"d", ""}}), true, bounds}.last ==
         Http2Request::Size::absurd);
 }
 
