@@ -104,7 +104,9 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     server::ListenerOptions next_options() {
         // half_close_allowed: a client may shut down its sending side right after its request.
         if (!tls)
-            return {.half_close_allowed = true};
+            return {
+                .half_close_allowed = true,
+                .http2_prior_knowledge = service.running.admin->http2.h2c};
         if (runtime::TlsServerPtr newest = service.gateway.store().in_force()->tls.admin)
             tls = std::move(newest);
         return {.half_close_allowed = true, .tls = tls};

@@ -139,8 +139,7 @@ PendingPtr answer(
     const RequestHead& head,
     std::string_view body,
     const server::ConnectionInfo& connection,
-    ConnectionLeases& connection_leases,
-    bool stays,
+    LeaseOwners& owners,
     http::Response& to) {
     const routing::ClientAddress& peer = *connection.peer;
     const Call call{service, head, body, peer, to};
@@ -166,7 +165,7 @@ PendingPtr answer(
             421, "this listener does not answer to that host: use its address or localhost, or "
                  "name the host in permits.hosts");
     if (is_about_locks(head.path))
-        return answer_lock(service, head, body, connection_leases, stays, to);
+        return answer_lock(service, head, body, owners, to);
     if (!target)
         return call.fail(target.error().status, target.error().detail);
     if (head.method != "POST") {

@@ -52,6 +52,8 @@ net::Task<bool> Http2Connection::serve() {
         co_await input.wait();
     }
     const bool may_read = !input.error() && !abusive_ && !output_.failed();
+    if (may_read && drain_.stopped() && host_.session() != nullptr)
+        host_.session()->on_abort();
     end_streams();
     turn();
     while (!streams_.empty() || running_ > 0 || scheduled_ || awaits_writable_) {
@@ -139,8 +141,26 @@ void Http2Connection::look(Http2Stream& stream) {
             net::spawn(loop_.executor, run(*this, stream, false));
         }
     }
+    if (host_.session() != nullptr)
+        tell_session(stream);
     if (!state.handler && !state.running && state.phase == Phase::begun && !reap(stream))
         stream.watch_sending();
+}
+
+// Tells the session once what of the response has become of: given to the socket, or not wanted any
+// more. Of a connection that ends, the session learns it by its own end.
+void Http2Connection::tell_session(Http2Stream& stream) noexcept {
+    Http2StreamState& state = stream.state;
+    if (state.out.told() || closing_)
+        return;
+    const bool unwanted = state.closed && (state.out.unwanted() || !state.out.done());
+    if (unwanted && !state.handler) {
+        state.out.set_told();
+        host_.session()->on_unsent(static_cast<std::uint32_t>(state.id));
+    } else if (!unwanted && state.out.all_taken() && !output_.blocked() && !output_.failed()) {
+        state.out.set_told();
+        host_.session()->on_sent(static_cast<std::uint32_t>(state.id));
+    }
 }
 
 void Http2Connection::dispatch(Http2Stream& stream) {
@@ -197,7 +217,8 @@ void Http2Connection::end_request(Http2Stream& stream) {
         return;
     if (end.reset || !stream.head_sent())
         return reset(stream, Http2Error::internal);
-    state.out.keep();
+    if (state.out.is_in_place()) // the client has not taken them, and they are gone
+        return reset(stream, Http2Error::cancel);
     if (!state.out.last() && !state.out.done()) { // the body was only begun
         state.out.end({});
         session_.resume(state.id);
@@ -210,7 +231,8 @@ bool Http2Connection::reap(Http2Stream& stream) noexcept {
     Http2StreamState& state = stream.state;
     if (!state.closed && state.out.done() && !state.in.ended() && !state.reset)
         reset(stream, Http2Error::none);
-    if (!state.closed || state.listed)
+    const bool untold = host_.session() != nullptr && !state.out.told() && !closing_;
+    if (!state.closed || state.listed || untold)
         return false;
     const auto at = std::ranges::find(streams_, &stream, &Streams::Pointer::get);
     std::swap(*at, streams_.back());
@@ -252,6 +274,9 @@ void Http2Connection::await_writable() {
             ended_ = ended_ || output_.failed();
             if (output_.blocked() && !ended_)
                 return await_writable();
+            for (const Streams::Pointer& stream : streams_)
+                if (host_.session() != nullptr && !stream->state.out.told())
+                    look_at(*stream);
             turn();
         }
         after_turn();

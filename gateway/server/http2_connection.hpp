@@ -8,6 +8,7 @@
 #include "net/stream.hpp"
 #include "net/types.hpp"
 #include "server/glitches.hpp"
+#include "server/http2_drain.hpp"
 #include "server/http2_output.hpp"
 #include "server/http2_session.hpp"
 #include "server/http2_stream.hpp"
@@ -62,7 +63,6 @@ class Http2Connection final : private Http2Events {
 
   private:
     using Streams = StreamPool<Http2Stream>;
-    enum class Draining : std::uint8_t { no, announced, begun };
 
     // Http2Events
     Http2Stream* on_request_begun(std::int32_t id) override;
@@ -71,12 +71,12 @@ class Http2Connection final : private Http2Events {
     void on_head(Http2Stream& stream, bool ends) override;
     void on_data(Http2Stream& stream, std::span<const char> bytes) override;
     void on_request_end(Http2Stream& stream) override;
-    void on_stream_closed(Http2Stream& stream) override;
+    void on_stream_closed(Http2Stream& stream, bool cut) override;
     void on_glitch(observe::Http2Glitch kind) override;
     void on_acknowledged(Acknowledged what) override;
     std::size_t bytes_to_send(
         Http2Stream& stream, std::size_t most, bool& last, std::string_view& trailer) override;
-    bool send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) override;
+    Took send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) override;
     void on_response_end(Http2Stream& stream) override;
 
     void turn() noexcept;
@@ -87,14 +87,14 @@ class Http2Connection final : private Http2Events {
     void end_request(Http2Stream& stream);
     static net::Task<> run(Http2Connection& self, Http2Stream& stream, bool failed);
     [[nodiscard]] bool reap(Http2Stream& stream) noexcept;
+    void tell_session(Http2Stream& stream) noexcept;
     void await_writable();
     void watch_times();
     void end_streams() noexcept;
     [[nodiscard]] bool over() const noexcept {
         return ended_ || (session_.done() && !output_.blocked());
     }
-    void announce_end() noexcept;
-    void stop_streams() noexcept;
+    [[nodiscard]] bool keeps_open() noexcept;
     void on_time() noexcept;
     void on_unacknowledged() noexcept;
 
@@ -102,6 +102,7 @@ class Http2Connection final : private Http2Events {
     Loop& loop_;
     Http2Session session_;
     Http2Output output_;
+    Http2Drain drain_;
     Glitches glitches_;
     std::vector<Streams::Pointer> streams_;
     Http2Stream* noted_ = nullptr; // first of the streams to look at
@@ -118,7 +119,6 @@ class Http2Connection final : private Http2Events {
     std::uint64_t sent_ = 0;  // bytes sent when Wait::send was armed
     std::uint64_t head_ = 0;  // the number of the head that Wait::head is armed for
     std::size_t running_ = 0; // coroutines that run a handler's rest()
-    Draining draining_ = Draining::no;
     bool in_turn_ = false;
     bool sending_ = false;
     bool scheduled_ = false;

@@ -20,8 +20,8 @@ Http2Stream* Http2Connection::on_request_begun(std::int32_t id) {
     stream->state.id = id;
     stream->state.fields.begin(
         {.max_head = now.max_head, .max_fields = now.max_fields, .max_target = now.max_target});
-    if (++requests_ == http2_bounds::most_requests)
-        announce_end();
+    if (++requests_ >= http2_bounds::most_requests && !keeps_open())
+        drain_.announce(session_);
     return stream.get();
 }
 
@@ -62,8 +62,10 @@ void Http2Connection::on_request_end(Http2Stream& stream) {
     look_at(stream);
 }
 
-void Http2Connection::on_stream_closed(Http2Stream& stream) {
+void Http2Connection::on_stream_closed(Http2Stream& stream, bool cut) {
     stream.state.closed = true;
+    if (cut)
+        stream.state.out.set_unwanted();
     stream.state.phase = Http2StreamState::Phase::begun;
     look_at(stream);
 }
@@ -72,7 +74,7 @@ void Http2Connection::on_glitch(observe::Http2Glitch kind) {
     ++loop_.counters.http2_glitches[static_cast<std::size_t>(kind)];
     const Glitches::Verdict verdict = glitches_.add(net::read_coarse_clock());
     if (verdict == Glitches::Verdict::go_away)
-        stop_streams();
+        drain_.stop(session_);
     if (verdict == Glitches::Verdict::close && !std::exchange(abusive_, true))
         session_.terminate(Http2Error::enhance_your_calm);
 }
@@ -80,8 +82,8 @@ void Http2Connection::on_glitch(observe::Http2Glitch kind) {
 void Http2Connection::on_acknowledged(Acknowledged what) {
     if (what == Acknowledged::settings)
         settings_time_.disarm();
-    else if (draining_ == Draining::announced)
-        stop_streams();
+    else if (drain_.announced())
+        drain_.stop(session_);
 }
 
 std::size_t Http2Connection::bytes_to_send(
@@ -93,17 +95,19 @@ std::size_t Http2Connection::bytes_to_send(
     return size;
 }
 
-bool Http2Connection::send_data(
-    Http2Stream& stream, std::string_view frame_head, std::size_t size) {
+Http2Events::Took
+Http2Connection::send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) {
+    if (stream.state.reset)
+        return Took::never; // the bytes may be gone
     if (output_.blocked())
-        return false;
+        return Took::nothing;
     const auto [copies, in_place] = stream.state.out.take(size);
     output_.add_copy(frame_head);
     output_.add_in_place(copies);
     output_.add_in_place(in_place);
     stream.state.progressed = true;
     look_at(stream);
-    return true;
+    return Took::all;
 }
 
 void Http2Connection::on_response_end(Http2Stream& stream) {
@@ -124,7 +128,7 @@ void Http2Connection::watch_times() {
         wait = Wait::send;
     else if (session_.in_head())
         wait = Wait::head;
-    else if (draining_ == Draining::announced)
+    else if (drain_.announced())
         wait = Wait::drain;
     else if (streams_.empty())
         wait = wait_ == Wait::parked ? Wait::parked : Wait::idle;
@@ -151,13 +155,18 @@ void Http2Connection::watch_times() {
     }
 }
 
+// True while the session needs the connection, however silent it is.
+bool Http2Connection::keeps_open() noexcept {
+    return host_.session() != nullptr && host_.session()->keeps_open();
+}
+
 void Http2Connection::on_time() noexcept {
     const Duration idle = host_.settings().idle_timeout;
     switch (std::exchange(wait_, Wait::nothing)) {
     case Wait::nothing:
         return;
     case Wait::idle:
-        if (host_.session() != nullptr && host_.session()->keeps_open())
+        if (keeps_open())
             return watch_times();
         if (idle > Sheddable::park_after) {
             host_.input().park();
@@ -170,7 +179,7 @@ void Http2Connection::on_time() noexcept {
         session_.terminate(Http2Error::none);
         return schedule();
     case Wait::drain:
-        stop_streams();
+        drain_.stop(session_);
         return schedule();
     case Wait::head:
         session_.terminate(Http2Error::enhance_your_calm);
@@ -187,25 +196,9 @@ void Http2Connection::on_unacknowledged() noexcept {
 
 // --- the end ---
 
-// Says which streams will be served; later ones are refused.
-void Http2Connection::stop_streams() noexcept {
-    if (std::exchange(draining_, Draining::begun) == Draining::begun)
-        return;
-    session_.shut_down();
-    schedule();
-}
-
-// Tells the client to connect anew. Streams that it begins before it knows are still served.
-void Http2Connection::announce_end() noexcept {
-    if (draining_ != Draining::no)
-        return;
-    draining_ = Draining::announced;
-    session_.announce_shutdown();
-    schedule();
-}
-
 void Http2Connection::drain() noexcept {
-    announce_end();
+    drain_.announce(session_);
+    schedule();
     for (const Streams::Pointer& stream : streams_)
         if (stream->state.handler && !stream->state.told_gone)
             stream->state.handler->on_drain();

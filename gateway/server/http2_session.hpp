@@ -52,8 +52,9 @@ class Http2Events {
     virtual void on_data(Http2Stream& stream, std::span<const char> bytes) = 0;
     // The request is complete. Not called if on_head() has said so.
     virtual void on_request_end(Http2Stream& stream) = 0;
-    // The stream is closed, and must not be named to the session again.
-    virtual void on_stream_closed(Http2Stream& stream) = 0;
+    // The stream is closed, and must not be named to the session again. cut: by a reset that names
+    // an error.
+    virtual void on_stream_closed(Http2Stream& stream, bool cut) = 0;
     virtual void on_glitch(observe::Http2Glitch kind) = 0;
     // The client has acknowledged the gateway's SETTINGS, or its PING.
     enum class Acknowledged : std::uint8_t { settings, ping };
@@ -62,9 +63,13 @@ class Http2Events {
     // the body, and `trailer` to the trailer's lines if one follows it.
     virtual std::size_t
     bytes_to_send(Http2Stream& stream, std::size_t most, bool& last, std::string_view& trailer) = 0;
-    // Sends a frame's head, and so many bytes of the response behind it. False: the connection
-    // takes nothing now; the call is repeated later.
-    virtual bool send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) = 0;
+    // Sends a frame's head, and so many bytes of the response behind it.
+    enum class Took : std::uint8_t {
+        all,
+        nothing, // the connection takes nothing now; the call is repeated later
+        never    // the stream was reset meanwhile
+    };
+    virtual Took send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) = 0;
     // The frame that ends the response was sent.
     virtual void on_response_end(Http2Stream& stream) = 0;
 

@@ -91,6 +91,17 @@ TEST_CASE("h2 is offered over TLS, and beside http/1.1") {
          "2:73: listeners[0].tls.key: \"/b\" does not exist"});
 }
 
+TEST_CASE("HTTP/2 on the other listeners, too, is offered where clients can choose it") {
+    check_added(
+        "routes: []\nadmin: {address: 127.0.0.1:1, http: [h2, http/1.1]}\n",
+        {"4:37: admin.http: offers h2 in the TLS handshake, and needs tls"});
+    check_added(
+        "routes: []\npermits: {address: 127.0.0.1:1, http: [h2]}\n",
+        {"4:39: permits.http: lacks http/1.1", "4:39: permits.http: offers h2"});
+    check_added("routes: []\npermits: {address: 127.0.0.1:1, h2c: true}\n", {});
+    check_added("routes: []\nadmin: {address: 127.0.0.1:1, h2c: true}\n", {});
+}
+
 TEST_CASE("an admin listener that others can reach needs a token or to be read-only") {
     check_added(
         "routes: []\nadmin: {address: 0.0.0.0:1}\n",
