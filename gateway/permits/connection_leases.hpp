@@ -3,6 +3,7 @@
 
 #include "base/hash.hpp"
 #include "locks/lock_manager.hpp"
+#include "server/wait_slots.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -60,10 +61,13 @@ class ConnectionLeases {
 
 // The owners of leases that a request may be granted.
 struct LeaseOwners {
+    explicit LeaseOwners(ConnectionLeases& of_connection) noexcept : connection{of_connection} {}
+
     ConnectionLeases& connection;
-    std::optional<ConnectionLeases> response{}; // for LeaseBinding::stream
-    std::uint32_t stream = 0;                   // RequestHead::stream
-    bool stays = false;                         // the connection is kept alive
+    std::optional<ConnectionLeases> response; // for LeaseBinding::stream
+    std::uint32_t stream = 0;                 // RequestHead::stream
+    bool stays = false;                       // the connection is kept alive
+    server::WaitSlots* waits = nullptr;       // the connection's; may be null
 
     [[nodiscard]] ConnectionLeases& of(locks::LeaseBinding binding) noexcept {
         return binding == locks::LeaseBinding::stream && response ? *response : connection;

@@ -105,7 +105,7 @@ void LockOperation::set_wish(const LockRequest& ask) {
 LockOperation::Step LockOperation::line_up(Duration wait) {
     if (lacks_store())
         return refuse_for_store();
-    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups);
+    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups, owners_.waits);
     queued_->charges.push_back(lock_->charge());
     limits::WaitTerms& terms = queued_->terms.emplace_back();
     terms.waits = true;

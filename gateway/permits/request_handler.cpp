@@ -45,9 +45,10 @@ server::Step RequestHandler::reject(int status, std::string_view detail) {
 }
 
 server::Step RequestHandler::call(std::string_view body) {
-    const bool stays = stream_.head().keep_alive && !service_.context.draining;
-    LeaseOwners& owners = owners_.emplace(LeaseOwners{
-        .connection = session().leases, .stream = stream_.head().stream, .stays = stays});
+    LeaseOwners& owners = owners_.emplace(session().leases);
+    owners.stream = stream_.head().stream;
+    owners.stays = stream_.head().keep_alive && !service_.context.draining;
+    owners.waits = stream_.connection().waits;
     pending_ = answer(
         service_, stream_.head(), body, stream_.connection(), owners, service_.context.response);
     if (pending_)

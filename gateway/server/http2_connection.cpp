@@ -3,7 +3,6 @@
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "server/http1_connection.hpp"
-#include "server/http2_bounds.hpp"
 #include "server/loop.hpp"
 
 #include <spdlog/spdlog.h>
@@ -18,30 +17,36 @@ namespace {
 
 using Phase = Http2StreamState::Phase;
 
-Http2SessionSettings settings_for(const ConnectionSettings& settings) noexcept {
-    Http2SessionSettings told = http2_bounds::session;
-    told.max_header_list = static_cast<std::uint32_t>(
-        std::min<std::size_t>(settings.max_head, std::numeric_limits<std::uint32_t>::max()));
-    return told;
+Http2SessionSettings
+settings_for(const Http2Bounds& bounds, const ConnectionSettings& settings) noexcept {
+    return {
+        .max_streams = bounds.max_streams,
+        .stream_window = static_cast<std::uint32_t>(bounds.stream_window),
+        .connection_window = static_cast<std::uint32_t>(bounds.connection_window),
+        .max_header_list = static_cast<std::uint32_t>(
+            std::min<std::size_t>(settings.max_head, std::numeric_limits<std::uint32_t>::max()))};
 }
 
 } // namespace
 
 Http2Connection::Http2Connection(Http1Connection& host)
-    : host_{host}, loop_{host.loop()}, session_{*this, settings_for(host.settings())},
-      glitches_{http2_bounds::most_glitches} {}
+    : host_{host}, loop_{host.loop()}, bounds_{host.options().http2},
+      session_{*this, settings_for(bounds_, host.settings())}, glitches_{bounds_.max_glitches},
+      waits_{bounds_.max_waiting_streams}, times_{*this, host, session_, output_, drain_} {}
 
 net::Task<bool> Http2Connection::serve() {
     ClientInput& input = host_.input();
     ++loop_.counters.http2_connections;
-    loop_.deadlines.arm(settings_time_, http2_bounds::settings_timeout, net::read_coarse_clock());
+    times_.await_settings();
     turn();
     while (!over()) {
         if (!input.received().empty()) {
             const bool fed = session_.feed(input.received().bytes());
             input.received().clear();
-            if (session_.wastes() && !std::exchange(abusive_, true))
-                session_.terminate(Http2Error::enhance_your_calm);
+            if (session_.flooded())
+                on_flood();
+            else if (session_.wastes())
+                end_abuse();
             turn();
             ended_ = ended_ || !fed;
             continue;
@@ -83,7 +88,10 @@ void Http2Connection::turn() noexcept {
             }
             send_now();
         } while (noted_ != nullptr);
-        watch_times();
+        if (ended_)
+            times_.stop();
+        else
+            times_.watch(streams_.empty());
     } catch (const std::exception& failure) {
         if (loop_.totals.failures_logged.pass(net::read_steady_clock()))
             spdlog::error("a connection failed inside the gateway: {}", failure.what());

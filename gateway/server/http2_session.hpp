@@ -20,10 +20,10 @@ class Http2Stream;
 
 // The gateway's SETTINGS (RFC 9113 section 6.5.2).
 struct Http2SessionSettings {
-    std::uint32_t max_streams = 100;      // open at once
-    std::uint32_t stream_window = 65'536; // bytes of a body that may come unread
-    std::uint32_t connection_window = 1'048'576;
-    std::uint32_t max_header_list = 16'384; // bytes
+    std::uint32_t max_streams = 0;   // open at once
+    std::uint32_t stream_window = 0; // bytes of a body that may come unread
+    std::uint32_t connection_window = 0;
+    std::uint32_t max_header_list = 0; // bytes
 };
 
 // The reasons for which the gateway resets a stream or leaves (RFC 9113 section 7).
@@ -92,6 +92,9 @@ class Http2Session {
     // Returns the next frames to send, valid until the next call; empty: none now. DATA frames go
     // to Http2Events::send_data() instead, which comes before a result that is not empty.
     [[nodiscard]] std::string_view next_frames() noexcept;
+    // True if feed() has failed because of more answers than the client reads, or of an endless
+    // head.
+    [[nodiscard]] bool flooded() const noexcept { return flooded_; }
     // True if the connection has nothing more to do: close it.
     [[nodiscard]] bool done() const noexcept;
     // True while a head has begun and its end has not come.
@@ -137,6 +140,7 @@ class Http2Session {
     std::uint64_t data_frames_sent_ = 0;
     std::uint64_t window_updates_ = 0;
     std::uint32_t settings_ = 0; // SETTINGS received that were no acknowledgement
+    bool flooded_ = false;
     bool in_head_ = false;
     bool head_unclaimed_ = false; // HEADERS have come, and no stream has taken them so far
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/fields/kinds.hpp"
+#include "config/fields/tables.hpp"
 #include "config/sections/section_readers.hpp"
 
 #include <utility>
@@ -15,6 +16,8 @@ void read_http(const Field& field, const Value& value, Http2& http2);
 // Reports HTTP/2 that is offered where no client can choose it.
 void check_http2(const Section& section, const Http2& http2, bool tls);
 void show_http(const Field& field, const Http2& http2, Shown::Map& members);
+// Reads the bounds of HTTP/2's connections.
+void read_http2(const Value& value, Http2Bounds& bounds, LoadState& loading);
 
 // S: has a member `Http2 http2`.
 template <class S>
@@ -42,6 +45,23 @@ constexpr FieldOf<S> h2c_row(Reload reload) {
     > ({.key = "h2c",
         .about = "Without TLS: a client that knows of it may begin with HTTP/2.",
         .reload = reload});
+}
+
+template <class S>
+constexpr FieldOf<S> http2_row(Reload reload) {
+    return Fields<S>::map(
+        {.key = "http2",
+         .about = "The bounds of each connection that speaks HTTP/2.",
+         .otherwise = "as below",
+         .reload = reload},
+        "map",
+        [](const Field&, const Value& value, S& section, LoadState& loading) {
+            read_http2(value, section.http2.bounds, loading);
+        },
+        [](const Field& field, const S& section, const Config& config, Shown::Map& members) {
+            if (section.http2.offered || section.http2.h2c)
+                add(members, field.key, shown(http2_fields(), section.http2.bounds, config));
+        });
 }
 
 } // namespace stint::config

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/hop_fields.hpp"
+#include "base/http2_bounds.hpp"
 #include "base/ip_address.hpp"
 #include "base/log_rules.hpp"
 #include "base/path_rules.hpp"
@@ -43,6 +44,7 @@ struct Address {
 struct Http2 {
     bool offered = false; // `http` has h2: offered by ALPN
     bool h2c = false;     // without TLS: clients may begin with HTTP/2
+    Http2Bounds bounds{};
 };
 
 struct Listener {

@@ -62,6 +62,7 @@ constexpr std::array listener_table{
         }),
     http_row<Listener>(Reload::new_connections),
     h2c_row<Listener>(Reload::new_connections),
+    http2_row<Listener>(Reload::new_connections),
     ListenerRow::other(
         {.key = "proxy_protocol",
          .about = "Each connection begins with a PROXY header that names its client. Only "
@@ -157,6 +158,7 @@ constexpr std::array admin_table{
     tls_row<Admin>(Reload::restart),
     http_row<Admin>(Reload::restart),
     h2c_row<Admin>(Reload::restart),
+    http2_row<Admin>(Reload::restart),
     AdminRow::number<&Admin::max_connections>(
         {.key = "max_connections",
          .about = "The most connections open at once: one more closes the oldest.",
@@ -184,6 +186,7 @@ constexpr std::array permits_table{
     tls_row<Permits>(Reload::new_connections),
     http_row<Permits>(Reload::new_connections),
     h2c_row<Permits>(Reload::new_connections),
+    http2_row<Permits>(Reload::new_connections),
     token_file_row<Permits>(
         "A file with a token that every request must then carry. Required on an address other than "
         "loopback.",
