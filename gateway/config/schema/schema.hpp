@@ -355,6 +355,7 @@ struct Route {
     std::optional<std::uint64_t> max_body; // bytes, own or Config::max_body; nullopt = any length
     std::optional<Cooldown> cooldown;      // instead of Upstream::cooldown
     std::optional<Retry> retry;            // instead of Upstream::retry
+    bool grpc_unavailable = false; // grpc_refusal: resource_exhausted (default) | unavailable
 };
 
 struct Workers {
