@@ -68,8 +68,9 @@ net::Task<> RequestHandler::send_events(Request request, Response response) {
 
 // Sends one event. Returns false if the client has disconnected, or has not read for so long that
 // its connection is closed.
-net::Task<bool> RequestHandler::send_event(const std::string& event) {
-    server::Sent sent = stream_.send_body({.payload = event});
+net::Task<bool> RequestHandler::send_event(std::string event) {
+    event_ = std::move(event);
+    server::Sent sent = stream_.send_body({.payload = event_});
     while (sent == server::Sent::part && !gone_ && !timed_out_) {
         loop_.deadlines.arm(*this, timeout, net::read_coarse_clock());
         sent = co_await stream_.flush();

@@ -41,7 +41,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     // client disconnects, or after an event with an error. Goes on during a drain, because the
     // admin listener closes last.
     net::Task<> send_events(Request request, Response response);
-    net::Task<bool> send_event(const std::string& event);
+    net::Task<bool> send_event(std::string event);
     void refuse(int status, std::string_view detail);
     void send(const Response& response);
     void on_deadline() noexcept override;
@@ -50,6 +50,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     server::Loop& loop_;
     server::ClientStream& stream_;
     http::Response response_;
+    std::string event_; // the event that is being sent
     bool timed_out_ = false;
     bool gone_ = false;
     net::Event next_event_; // signalled when the next event is due, or the client has disconnected

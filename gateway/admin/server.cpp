@@ -103,11 +103,15 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     // neither on nor off.
     server::ListenerOptions next_options() {
         // half_close_allowed: a client may shut down its sending side right after its request.
+        const config::Http2& http2 = service.running.admin->http2;
+        server::ListenerOptions options{
+            .half_close_allowed = true, .http2_prior_knowledge = http2.h2c, .http2 = http2.bounds};
         if (!tls)
-            return {.half_close_allowed = true};
+            return options;
         if (runtime::TlsServerPtr newest = service.gateway.store().in_force()->tls.admin)
             tls = std::move(newest);
-        return {.half_close_allowed = true, .tls = tls};
+        options.tls = tls;
+        return options;
     }
 
     // Closes the oldest open connection. Returns false if none is open: all are closed, and only

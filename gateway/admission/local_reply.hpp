@@ -50,6 +50,8 @@ class LocalReply {
     refuse(const routing::Charges& charges, const limits::Decision& decision, Duration retry_after);
     // Replaces a limit's own answer with 429 and a problem document. Call after refuse().
     void use_default_body() noexcept;
+    // Replaces a limit's own body with the usual explanation. Call after refuse().
+    void leave_out_own_body() noexcept { limited_.content_type = {}; }
     // Adds the ticket of a slot that was reserved for the client's retry. Call before refuse().
     void add_ticket(const http::SlotName& slot, const KeyHasher& seals);
     // Sets 403: a limit denies the request for another reason than its rate.
@@ -63,6 +65,8 @@ class LocalReply {
     void use(http::MediaType media) noexcept { media_ = media; }
     [[nodiscard]] bool knows_media() const noexcept { return media_.has_value(); }
     [[nodiscard]] bool is_pause() const noexcept { return kind_ == Kind::pause; }
+    // True if a limit, a cap or its queue refuses the request.
+    [[nodiscard]] bool is_by_limit() const noexcept { return kind_ == Kind::limit; }
     // Returns the reply's Retry-After; nothing if the reply has none, because a retry does not
     // help.
     [[nodiscard]] std::optional<Duration> retry_after() const noexcept;

@@ -84,6 +84,7 @@ struct RequestHead {
     std::string_view authority; // an absolute-form target's, else the Host field; may be empty
     int minor_version = 1;      // HTTP/1.minor_version; 1 for HTTP/2
     bool http2 = false;         // carried by HTTP/2
+    std::uint32_t stream = 0;   // over HTTP/2: identifies the request within its connection
     BodyFraming framing;
     bool keep_alive = true; // the client would keep the connection (RFC 9112 section 9.3)
     bool expects_continue = false;

@@ -31,6 +31,7 @@ class Response {
         body_.clear();
     }
     void set_status(int status) noexcept { status_ = status; }
+    void set_content_type(std::string_view type) noexcept { content_type_ = type; }
     void set_content(Content content) noexcept { content_ = content; }
     void set_no_store() noexcept { no_store_ = true; } // Cache-Control: no-store
     // Notes that one of the fields is Server, which replaces the gateway's own.

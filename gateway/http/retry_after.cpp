@@ -153,10 +153,11 @@ unsigned full_year(unsigned two_digits, WallTime now) noexcept {
 std::optional<Duration> parse_seconds(std::string_view text) noexcept {
     if (text.empty() || !ascii::digit.contains_all(text))
         return std::nullopt;
-    constexpr std::int64_t most = std::chrono::duration_cast<seconds>(longest_announced).count();
+    constexpr std::int64_t most_seconds =
+        std::chrono::duration_cast<seconds>(longest_announced).count();
     std::int64_t value = 0;
     for (const char digit : text)
-        value = std::min(value * 10 + (digit - '0'), most);
+        value = std::min(value * 10 + (digit - '0'), most_seconds);
     return seconds{value};
 }
 

@@ -20,7 +20,8 @@ enum class Http2Glitch : std::uint8_t {
     priority,       // PRIORITY beyond a few for each request
     window_update,  // WINDOW_UPDATE beyond two for each request and each DATA frame sent
     unknown_frame,  // a frame of an unknown type
-    last = unknown_frame
+    flood,          // too many unread answers, requests alive or CONTINUATION: the end
+    last = flood
 };
 
 inline constexpr std::size_t http2_glitch_kinds = static_cast<std::size_t>(Http2Glitch::last) + 1;
@@ -28,6 +29,6 @@ inline constexpr std::size_t http2_glitch_kinds = static_cast<std::size_t>(Http2
 // The label `kind`, by Http2Glitch.
 inline constexpr std::array<std::string_view, http2_glitch_kinds> http2_glitch_names{
     "reset_received", "reset_sent", "late_stream", "header_list",   "invalid_frame", "empty_data",
-    "ping",           "settings",   "priority",    "window_update", "unknown_frame"};
+    "ping",           "settings",   "priority",    "window_update", "unknown_frame", "flood"};
 
 } // namespace stint::observe

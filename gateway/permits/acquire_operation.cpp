@@ -35,10 +35,10 @@ limits::FairShares::Window window_of(const limits::Charge& charge, const Now& no
 } // namespace
 
 AcquireOperation::AcquireOperation(
-    proxy::Context& context, Shared& shared, const routing::ClientAddress& peer)
-    : context_{context}, shared_{shared}, peer_{peer}, config_{context.active},
-      now_{net::read_clocks()}, limits_{context, *config_, shared, peer, reply_},
-      share_wakeup_{context.executor} {}
+    proxy::Context& context, Shared& shared, const server::ConnectionInfo& connection)
+    : context_{context}, shared_{shared}, peer_{*connection.peer}, waits_{connection.waits},
+      config_{context.active}, now_{net::read_clocks()},
+      limits_{context, *config_, shared, peer_, reply_}, share_wakeup_{context.executor} {}
 
 AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
     owner_ = ask.owner.empty() ? peer_.network_hash() : context_.shared().hasher(ask.owner);
@@ -231,7 +231,7 @@ admission::WaitTermsList AcquireOperation::terms_of(const AcquireRequest& ask) c
 }
 
 void AcquireOperation::line_up(const AcquireRequest* ask) {
-    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups);
+    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups, waits_);
     one_first_ = batch_ > 0;
     if (one_first_)
         limits_.charges().charges.front().cost = 1;

@@ -34,7 +34,8 @@ namespace stint::permits {
 class AcquireOperation final : public DeferredReply {
   public:
     // peer: the client at the other end of the connection; outlives this object.
-    AcquireOperation(proxy::Context& context, Shared& shared, const routing::ClientAddress& peer);
+    AcquireOperation(
+        proxy::Context& context, Shared& shared, const server::ConnectionInfo& connection);
 
     enum class Step : std::uint8_t { answered, waits };
     // Does not keep references into `ask`.
@@ -77,6 +78,7 @@ class AcquireOperation final : public DeferredReply {
     proxy::Context& context_;
     Shared& shared_;
     const routing::ClientAddress& peer_;
+    server::WaitSlots* const waits_; // the connection's; may be null
     const std::shared_ptr<proxy::ActiveConfig> config_;
     Now now_;
     admission::LocalReply reply_; // for any status but 200

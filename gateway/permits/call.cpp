@@ -88,7 +88,7 @@ struct Call {
     Service& service;
     const RequestHead& head;
     std::string_view body;
-    const routing::ClientAddress& peer;
+    const server::ConnectionInfo& connection;
     http::Response& to;
 
     PendingPtr fail(int status, std::string_view detail) const {
@@ -101,7 +101,7 @@ struct Call {
         const auto ask = service.request_reader.read_take(body, name);
         if (!ask)
             return fail(400, ask.error());
-        auto taking = service.acquire_operations.make(service.context, service.shared, peer);
+        auto taking = service.acquire_operations.make(service.context, service.shared, connection);
         if (taking->begin(*ask) == AcquireOperation::Step::waits)
             return as_base<DeferredReply>(std::move(taking));
         taking->respond(to);
@@ -139,11 +139,9 @@ PendingPtr answer(
     const RequestHead& head,
     std::string_view body,
     const server::ConnectionInfo& connection,
-    ConnectionLeases& connection_leases,
-    bool stays,
+    LeaseOwners& owners,
     http::Response& to) {
-    const routing::ClientAddress& peer = *connection.peer;
-    const Call call{service, head, body, peer, to};
+    const Call call{service, head, body, connection, to};
     const auto& terms = service.context.active->snapshot->permits;
     if (!terms)
         return call.fail(503, "permits are not given any more");
@@ -153,7 +151,7 @@ PendingPtr answer(
     const auto target = target_of(head.path);
     // Before the check for Origin: the asking proxy forwards the Origin of a browser's request.
     if (target && target->what == What::check)
-        return check(service, head, peer, has_token, to);
+        return check(service, head, connection, has_token, to);
     // Refuses browsers: a web page's script could reach this listener from its reader's network.
     if (std::ranges::any_of(head.fields, [](const Field& each) { return names(each, "origin"); }))
         return call.fail(403, "a web page made this request: permits are not for browsers");
@@ -166,7 +164,7 @@ PendingPtr answer(
             421, "this listener does not answer to that host: use its address or localhost, or "
                  "name the host in permits.hosts");
     if (is_about_locks(head.path))
-        return answer_lock(service, head, body, connection_leases, stays, to);
+        return answer_lock(service, head, body, owners, to);
     if (!target)
         return call.fail(target.error().status, target.error().detail);
     if (head.method != "POST") {

@@ -12,16 +12,14 @@
 
 namespace stint::permits {
 
-// Answers at once, in `to`; or returns the reply that has to wait. connection_leases: the leases
-// bound to the request's connection. stays: the connection is kept alive. head and body need not
-// outlive the call.
+// Answers at once, in `to`; or returns the reply that has to wait. owners outlives the reply; head
+// and body need not outlive the call.
 [[nodiscard]] PendingPtr answer(
     Service& service,
     const RequestHead& head,
     std::string_view body,
     const server::ConnectionInfo& connection,
-    ConnectionLeases& connection_leases,
-    bool stays,
+    LeaseOwners& owners,
     http::Response& to);
 
 } // namespace stint::permits

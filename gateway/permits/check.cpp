@@ -14,10 +14,11 @@ namespace stint::permits {
 PendingPtr check(
     Service& service,
     const RequestHead& asking,
-    const routing::ClientAddress& peer,
+    const server::ConnectionInfo& connection,
     bool has_token,
     http::Response& to) {
     proxy::Context& context = service.context;
+    const routing::ClientAddress& peer = *connection.peer;
     const routing::TrustedProxies& trusted = context.active->snapshot->trusted;
     if (!has_token && !trusted.contains(peer.address())) {
         http::make_problem(
@@ -38,7 +39,7 @@ PendingPtr check(
         http::make_problem(to, {}, 400, written.error());
         return {};
     }
-    auto described = service.checked_requests.make(context, deny);
+    auto described = service.checked_requests.make(context, deny, connection.waits);
     if (described->begin(text, peer) == CheckedRequest::Step::waits)
         return as_base<DeferredReply>(std::move(described));
     described->respond(to);

@@ -23,7 +23,7 @@ namespace stint::permits {
 [[nodiscard]] PendingPtr check(
     Service& service,
     const RequestHead& asking,
-    const routing::ClientAddress& peer,
+    const server::ConnectionInfo& connection,
     bool has_token,
     http::Response& to);
 

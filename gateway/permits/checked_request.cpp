@@ -8,8 +8,9 @@ namespace stint::permits {
 
 using admission::Next;
 
-CheckedRequest::CheckedRequest(proxy::Context& context, std::optional<int> deny)
-    : context_{context}, config_{context.active}, deny_{deny}, callbacks_{context, *config_},
+CheckedRequest::CheckedRequest(
+    proxy::Context& context, std::optional<int> deny, server::WaitSlots* waits)
+    : context_{context}, config_{context.active}, deny_{deny}, callbacks_{context, *config_, waits},
       admission_{
           admission::Door::check,
           {.snapshot = *config_->snapshot,

@@ -12,7 +12,8 @@ ConnectionLeases::~ConnectionLeases() {
     const Now now = net::read_clocks();
     book_.end_for_connection(leases_, number_, now);
     for (const Sending& each : sending_)
-        book_.withdraw(each.lock, each.grant, now);
+        if (!each.bound)
+            book_.withdraw(each.lock, each.grant, now);
 }
 
 void ConnectionLeases::add(Hash128 lease) {
@@ -39,14 +40,27 @@ void ConnectionLeases::forget_ended() {
     look_from_ = std::max<std::size_t>(16, 2 * leases_.size());
 }
 
-void ConnectionLeases::send(std::string_view lock, const locks::Grant& grant) {
-    sending_.push_back({std::string{lock}, grant});
+void ConnectionLeases::send(
+    std::string_view lock, const locks::Grant& grant, std::uint32_t stream, bool bound) {
+    sending_.push_back({std::string{lock}, grant, stream, bound});
+}
+
+void ConnectionLeases::sent(std::uint32_t stream) noexcept {
+    std::erase_if(sending_, [&](const Sending& each) { return each.stream == stream; });
+}
+
+void ConnectionLeases::unsent(std::uint32_t stream) noexcept {
+    for (const Sending& each : sending_)
+        if (each.stream == stream)
+            book_.withdraw(each.lock, each.grant, net::read_clocks());
+    sent(stream);
 }
 
 void ConnectionLeases::detach() noexcept {
     book_.detach(leases_, number_);
     leases_.clear();
     sending_.clear();
+    detached_ = true;
 }
 
 } // namespace stint::permits

@@ -69,8 +69,7 @@ struct LockCall {
     Service& service;
     const RequestHead& head;
     std::string_view body;
-    ConnectionLeases& connection_leases;
-    bool stays;
+    LeaseOwners& owners;
     http::Response& to;
 
     static PendingPtr none() noexcept { return {}; }
@@ -115,12 +114,13 @@ struct LockCall {
 
     // True if the connection is about to end, and with it a lease that is bound to it.
     [[nodiscard]] bool ends_at_once(locks::LeaseBinding binding) const noexcept {
-        return binding == locks::LeaseBinding::connection && !stays && !service.context.draining;
+        return binding == locks::LeaseBinding::connection && !owners.stays &&
+               !service.context.draining;
     }
 
     [[nodiscard]] auto make() const {
         return service.lock_operations.make(
-            service.context, service.shared.locks, service.persistence_waits, connection_leases);
+            service.context, service.shared.locks, service.persistence_waits, owners);
     }
 
     PendingPtr acquire(const std::string& name) const {
@@ -133,6 +133,8 @@ struct LockCall {
         if (!ask)
             return fail(400, ask.error());
         auto locking = make();
+        if (*binding == locks::LeaseBinding::stream)
+            owners.response.emplace(service.shared.locks, service.next_leases());
         if (locking->begin(name, *ask, *binding) == LockOperation::Step::waits ||
             locking->streams())
             return as_base<DeferredReply>(std::move(locking));
@@ -176,7 +178,7 @@ struct LockCall {
         case locks::LockManager::Release::free:
             break;
         }
-        connection_leases.remove(target.lease);
+        owners.connection.remove(target.lease);
         http::make_no_content(to);
         return none();
     }
@@ -192,10 +194,9 @@ PendingPtr answer_lock(
     Service& service,
     const RequestHead& head,
     std::string_view body,
-    ConnectionLeases& connection_leases,
-    bool stays,
+    LeaseOwners& owners,
     http::Response& to) {
-    const LockCall call{service, head, body, connection_leases, stays, to};
+    const LockCall call{service, head, body, owners, to};
     const auto target = lock_target_of(head.path);
     if (!target)
         return call.fail(target.error().status, target.error().detail);

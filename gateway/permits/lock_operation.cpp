@@ -22,10 +22,9 @@ LockOperation::LockOperation(
     proxy::Context& context,
     locks::LockManager& book,
     PersistenceWaits& persistence_waits,
-    ConnectionLeases& connection_leases)
-    : context_{context}, book_{book}, writes_{persistence_waits},
-      connection_leases_{connection_leases}, now_{net::read_clocks()}, begun_{now_.steady},
-      store_answer_{context.executor} {}
+    LeaseOwners& owners)
+    : context_{context}, book_{book}, writes_{persistence_waits}, owners_{owners},
+      now_{net::read_clocks()}, begun_{now_.steady}, store_answer_{context.executor} {}
 
 LockOperation::~LockOperation() {
     if (untold_)
@@ -99,13 +98,14 @@ void LockOperation::set_wish(const LockRequest& ask) {
         wish_.reentrant = book_.hash_owner(name_, ask.owner);
     wish_.ttl = ask.ttl;
     wish_.binding = binding_;
-    wish_.connection_id = binding_ == locks::LeaseBinding::lease ? 0 : connection_leases_.number();
+    wish_.connection_id =
+        binding_ == locks::LeaseBinding::lease ? 0 : owners_.of(binding_).number();
 }
 
 LockOperation::Step LockOperation::line_up(Duration wait) {
     if (lacks_store())
         return refuse_for_store();
-    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups);
+    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups, owners_.waits);
     queued_->charges.push_back(lock_->charge());
     limits::WaitTerms& terms = queued_->terms.emplace_back();
     terms.waits = true;
@@ -191,12 +191,12 @@ LockOperation::Step LockOperation::refuse_for_store() {
 }
 
 // Stores the grant. The destructor withdraws a new grant until its reply is written. A lease bound
-// to a connection or stream is added to the connection's leases.
+// to a connection or stream is added to theirs.
 void LockOperation::have(const locks::Grant& grant) {
     grant_ = grant;
     untold_ = !grant.replayed;
     if (binding_ != locks::LeaseBinding::lease)
-        connection_leases_.add(grant.id);
+        owners_.of(binding_).add(grant.id);
 }
 
 LockOperation::Step LockOperation::keep() {
@@ -227,7 +227,7 @@ LockOperation::Step LockOperation::renew(
     const locks::LockManager::Renewal renewal{
         .ttl = ttl,
         .connection_id =
-            binding == locks::LeaseBinding::connection ? connection_leases_.number() : 0};
+            binding == locks::LeaseBinding::connection ? owners_.connection.number() : 0};
     const auto grant = book_.renew(name, lease, renewal, now_);
     if (!grant) {
         fail(410, "this lease has ended, or never was; what it held may be another's by now");
@@ -242,7 +242,7 @@ LockOperation::Step LockOperation::renew(
     }
     grant_ = *grant;
     if (binding == locks::LeaseBinding::connection)
-        connection_leases_.add(grant->id);
+        owners_.connection.add(grant->id);
     return keep();
 }
 

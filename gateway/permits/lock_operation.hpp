@@ -29,13 +29,12 @@ namespace stint::permits {
 // queue. Destroying it before respond() withdraws a lease that was newly granted to it.
 class LockOperation final : public DeferredReply {
   public:
-    // connection_leases: the leases bound to the request's connection. All arguments outlive this
-    // object.
+    // All arguments outlive this object.
     LockOperation(
         proxy::Context& context,
         locks::LockManager& book,
         PersistenceWaits& persistence_waits,
-        ConnectionLeases& connection_leases);
+        LeaseOwners& owners);
     ~LockOperation();
 
     enum class Step : std::uint8_t { answered, waits };
@@ -85,7 +84,7 @@ class LockOperation final : public DeferredReply {
     proxy::Context& context_;
     locks::LockManager& book_;
     PersistenceWaits& writes_;
-    ConnectionLeases& connection_leases_;
+    LeaseOwners& owners_;
     Now now_;
     const SteadyTime begun_;
     SteadyTime wait_until_{};

@@ -53,8 +53,9 @@ void LockOperation::respond(http::Response& to) {
         http::make_problem(to, {}, status_, detail_);
         return;
     }
-    if (status_ == created && binding_ == locks::LeaseBinding::lease && untold_)
-        connection_leases_.send(name_, grant());
+    if (status_ == created && binding_ != locks::LeaseBinding::stream && untold_)
+        owners_.connection.send(
+            name_, grant(), owners_.stream, binding_ == locks::LeaseBinding::connection);
     untold_ = false;
     if (streams())
         return begin_stream(to);

@@ -18,6 +18,14 @@ constexpr Duration between_events = 1s; // interval of a stream's events
 
 } // namespace
 
+// The gateway, and not the client, has ended the response if it drains or has ended the connection:
+// then a lease that ends with the response lives on until its ttl ends.
+RequestHandler::~RequestHandler() {
+    if (owners_ && owners_->response &&
+        (service_.context.draining || owners_->connection.detached()))
+        owners_->response->detach();
+}
+
 server::Step RequestHandler::on_request() {
     if (stream_.head().framing.length > server::WholeBody::most)
         return reject(server::WholeBody::too_large.status, server::WholeBody::too_large.detail);
@@ -37,10 +45,12 @@ server::Step RequestHandler::reject(int status, std::string_view detail) {
 }
 
 server::Step RequestHandler::call(std::string_view body) {
-    const bool stays = stream_.head().keep_alive && !service_.context.draining;
+    LeaseOwners& owners = owners_.emplace(session().leases);
+    owners.stream = stream_.head().stream;
+    owners.stays = stream_.head().keep_alive && !service_.context.draining;
+    owners.waits = stream_.connection().waits;
     pending_ = answer(
-        service_, stream_.head(), body, stream_.connection(), session().leases, stays,
-        service_.context.response);
+        service_, stream_.head(), body, stream_.connection(), owners, service_.context.response);
     if (pending_)
         return server::Step::rest;
     send_reply();

@@ -10,6 +10,7 @@
 #include "server/request_handler.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,7 +31,8 @@ class LeaseSession final : public server::Session {
     // True while a lease is bound to the connection: its client may then stay silent past the idle
     // timeout.
     [[nodiscard]] bool keeps_open() override { return leases.any(); }
-    void on_all_sent() noexcept override { leases.sent(); }
+    void on_sent(std::uint32_t stream) noexcept override { leases.sent(stream); }
+    void on_unsent(std::uint32_t stream) noexcept override { leases.unsent(stream); }
     void on_abort() noexcept override { leases.detach(); }
 
     ConnectionLeases leases;
@@ -47,6 +49,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
 
     RequestHandler(Service& service, server::ClientStream& stream) noexcept
         : service_{service}, stream_{stream} {}
+    ~RequestHandler();
 
     [[nodiscard]] server::Step on_request() override;
     [[nodiscard]] server::Step on_bad_request(int status, std::string_view detail) override;
@@ -71,6 +74,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     Service& service_;
     server::ClientStream& stream_;
     std::string body_; // a request body read after its head; later, the event to send
+    std::optional<LeaseOwners> owners_; // set by call()
     PendingPtr pending_;
     net::Event next_event_; // signalled when the stream's next event is due, or the stream must end
     bool streaming_ = false;

@@ -26,9 +26,11 @@ void Service::adopt() {
 }
 
 std::unique_ptr<server::Session> Service::open_session() {
-    const std::uint64_t number =
-        shared.connection_leases.fetch_add(1, std::memory_order_relaxed) + 1;
-    return std::make_unique<LeaseSession>(context, shared.locks, number);
+    return std::make_unique<LeaseSession>(context, shared.locks, next_leases());
+}
+
+std::uint64_t Service::next_leases() noexcept {
+    return shared.connection_leases.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 server::RequestHandlerPtr Service::make_handler(server::ClientStream& stream) {

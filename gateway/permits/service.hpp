@@ -41,6 +41,9 @@ class Service final : public server::Service {
         context.counters.permit_connections += static_cast<std::uint64_t>(change);
     }
 
+    // Returns a number for another ConnectionLeases.
+    [[nodiscard]] std::uint64_t next_leases() noexcept;
+
     // --- for its requests ---
     proxy::Context& context;
     Shared& shared;

@@ -11,7 +11,7 @@ namespace stint::proxy {
 
 Request::Request(Context& context, server::ClientStream& stream, Aborted& aborted)
     : context_{context}, stream_{stream}, aborted_{aborted}, config_{context.active},
-      callbacks_{context, *config_},
+      callbacks_{context, *config_, stream.connection().waits},
       admission_{
           admission::Door::proxy,
           {.snapshot = *config_->snapshot,

@@ -16,8 +16,10 @@ struct RouteShape {
     std::optional<PathRewrite> path;
     std::optional<std::string> host; // the Host to send; "" = the client's; nullopt: the upstream's
 
+    bool grpc_unavailable = false; // gRPC's code of a limit's refusal is 14, and not 8
+
     [[nodiscard]] bool empty() const noexcept {
-        return request.empty() && response.empty() && !path && !host;
+        return request.empty() && response.empty() && !path && !host && !grpc_unavailable;
     }
 };
 

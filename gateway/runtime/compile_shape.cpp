@@ -60,6 +60,7 @@ routing::RouteShapePtr shape_of(const config::Config& config, const config::Rout
     if (route.rewrite)
         shape.path = rewrite_of(*route.rewrite);
     shape.host = route.host;
+    shape.grpc_unavailable = route.grpc_unavailable;
     if (shape.empty())
         return nullptr;
     return std::make_shared<const routing::RouteShape>(std::move(shape));

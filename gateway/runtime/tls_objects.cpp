@@ -61,7 +61,7 @@ class Loading {
         const std::shared_ptr<tls::TicketKeys>& keys)
         : file_{file.string()}, former_{former}, keys_{keys} {}
 
-    TlsServerPtr server(const config::Tls& tls, bool http2 = false) {
+    TlsServerPtr server(const config::Tls& tls, bool http2) {
         auto made = obtain(
             settings_of(tls, http2), former_.servers, objects.servers,
             [&](const tls::ServerSettings& settings) {
@@ -173,12 +173,12 @@ Result<TlsObjects, config::ConfigErrors> load_tls(
     for (const config::Listener& listener : config.listeners)
         if (listener.tls)
             loading.objects.listeners[listener.address.text] =
-                loading.server(*listener.tls, listener.http2);
+                loading.server(*listener.tls, listener.http2.offered);
     if (config.permits && config.permits->tls)
         loading.objects.listeners[config.permits->address.text] =
-            loading.server(*config.permits->tls);
+            loading.server(*config.permits->tls, config.permits->http2.offered);
     if (config.admin && config.admin->tls)
-        loading.objects.admin = loading.server(*config.admin->tls);
+        loading.objects.admin = loading.server(*config.admin->tls, config.admin->http2.offered);
     for (const config::Upstream& upstream : config.upstreams)
         if (is_https(upstream))
             loading.objects.upstreams[upstream.name] = loading.client(upstream.tls);

@@ -12,11 +12,17 @@ std::map<std::string, ListenerRole> roles_of(const LoadedConfig& loaded) {
     std::map<std::string, ListenerRole> roles;
     for (const config::Listener& listener : loaded.config.listeners)
         roles[listener.address.text].options = {
-            listener.half_close_allowed, listener.proxy_protocol, listener.https_port,
-            loaded.tls.listener(listener.address.text), listener.h2c};
+            listener.half_close_allowed, listener.proxy_protocol,
+            listener.https_port,         loaded.tls.listener(listener.address.text),
+            listener.http2.h2c,          listener.http2.bounds};
     if (loaded.config.permits) {
         const std::string& address = loaded.config.permits->address.text;
-        roles[address] = {.options = {.tls = loaded.tls.listener(address)}, .permits = true};
+        roles[address] = {
+            .options =
+                {.tls = loaded.tls.listener(address),
+                 .http2_prior_knowledge = loaded.config.permits->http2.h2c,
+                 .http2 = loaded.config.permits->http2.bounds},
+            .permits = true};
     }
     return roles;
 }

@@ -11,6 +11,7 @@
 #include "net/types.hpp"
 #include "routing/client_address.hpp"
 #include "server/request_handler.hpp"
+#include "server/wait_slots.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,9 @@ struct ConnectionInfo {
     std::string_view tls_subject{}; // subject of the client's certificate; empty: none
     std::string_view tls_version{}; // such as TLSv1.3; empty: no TLS
     Session* session = nullptr;     // the service's state of the connection; may be null
-    std::uint16_t https_port = 0;   // https port to redirect all requests to; 0: none
+    // Slots for requests that wait in a queue. Null: each may, as over HTTP/1.
+    WaitSlots* waits = nullptr;
+    std::uint16_t https_port = 0; // https port to redirect all requests to; 0: none
     bool secure = false;
 };
 

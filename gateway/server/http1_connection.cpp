@@ -91,6 +91,7 @@ void Http1Connection::introduce() noexcept {
 net::Task<> Http1Connection::serve_http2() {
     disarm();
     http2_ = std::make_unique<Http2Connection>(*this);
+    info_.waits = &http2_->waits();
     const bool lingers = co_await http2_->serve();
     lingers_ = lingers ? Lingers::briefly : Lingers::no;
     http2_.reset();

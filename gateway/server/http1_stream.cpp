@@ -192,7 +192,7 @@ Sent Http1Stream::flush_batch() {
 // Tells the session when all bytes were given to the client's socket.
 Sent Http1Stream::note(Sent sent) const noexcept {
     if (sent == Sent::all && connection_->session != nullptr)
-        connection_->session->on_all_sent();
+        connection_->session->on_sent(0);
     return sent;
 }
 

@@ -73,7 +73,7 @@ class Http2ResponseBody {
         in_place_ = {};
         trailer_.clear();
         sent_ = 0;
-        last_ = done_ = false;
+        last_ = done_ = taken_ = unwanted_ = told_ = false;
     }
     // Forgets all bytes, and frees memory of more than `most` bytes.
     void release(std::size_t most) noexcept {
@@ -113,8 +113,17 @@ class Http2ResponseBody {
         sent_ += copies.size();
         const std::string_view rest = in_place_.substr(0, size - copies.size());
         in_place_.remove_prefix(rest.size());
+        taken_ = true;
         return {copies, rest};
     }
+    // True if all bytes so far were taken, and there were some; or all of the response.
+    [[nodiscard]] bool all_taken() const noexcept { return done_ || (taken_ && size() == 0); }
+    // Noted when the client has reset the stream.
+    void set_unwanted() noexcept { unwanted_ = true; }
+    [[nodiscard]] bool unwanted() const noexcept { return unwanted_; }
+    // Noted when the session was told what has become of the response.
+    void set_told() noexcept { told_ = true; }
+    [[nodiscard]] bool told() const noexcept { return told_; }
     // Noted when the end of the response was given to the connection.
     void set_done() noexcept { done_ = true; }
     [[nodiscard]] bool done() const noexcept { return done_; }
@@ -126,6 +135,9 @@ class Http2ResponseBody {
     std::string trailer_;
     bool last_ = false;
     bool done_ = false;
+    bool taken_ = false;
+    bool unwanted_ = false;
+    bool told_ = false;
 };
 
 } // namespace stint::server

@@ -189,10 +189,10 @@ int Http2Session::Callbacks::on_data(
 }
 
 int Http2Session::Callbacks::on_closed(
-    nghttp2_session* session, std::int32_t id, std::uint32_t, void* user) {
+    nghttp2_session* session, std::int32_t id, std::uint32_t error, void* user) {
     return guarded([&] {
         if (Http2Stream* const stream = stream_of(session, id))
-            self(user).events_.on_stream_closed(*stream);
+            self(user).events_.on_stream_closed(*stream, error != NGHTTP2_NO_ERROR);
         return 0;
     });
 }
@@ -269,8 +269,11 @@ int Http2Session::Callbacks::send_data(
     constexpr std::size_t frame_head = 9;
     return guarded([&] {
         auto& stream = *static_cast<Http2Stream*>(source->ptr);
-        if (!self(user).events_.send_data(stream, text(head, frame_head), size))
+        const auto took = self(user).events_.send_data(stream, text(head, frame_head), size);
+        if (took == Http2Events::Took::nothing)
             return static_cast<int>(NGHTTP2_ERR_WOULDBLOCK);
+        if (took == Http2Events::Took::never)
+            return static_cast<int>(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE);
         ++self(user).data_frames_sent_;
         self(user).useful_ += size;
         return 0;

@@ -3,7 +3,6 @@
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "server/http1_connection.hpp"
-#include "server/http2_bounds.hpp"
 #include "server/loop.hpp"
 
 #include <spdlog/spdlog.h>
@@ -18,30 +17,36 @@ namespace {
 
 using Phase = Http2StreamState::Phase;
 
-Http2SessionSettings settings_for(const ConnectionSettings& settings) noexcept {
-    Http2SessionSettings told = http2_bounds::session;
-    told.max_header_list = static_cast<std::uint32_t>(
-        std::min<std::size_t>(settings.max_head, std::numeric_limits<std::uint32_t>::max()));
-    return told;
+Http2SessionSettings
+settings_for(const Http2Bounds& bounds, const ConnectionSettings& settings) noexcept {
+    return {
+        .max_streams = bounds.max_streams,
+        .stream_window = static_cast<std::uint32_t>(bounds.stream_window),
+        .connection_window = static_cast<std::uint32_t>(bounds.connection_window),
+        .max_header_list = static_cast<std::uint32_t>(
+            std::min<std::size_t>(settings.max_head, std::numeric_limits<std::uint32_t>::max()))};
 }
 
 } // namespace
 
 Http2Connection::Http2Connection(Http1Connection& host)
-    : host_{host}, loop_{host.loop()}, session_{*this, settings_for(host.settings())},
-      glitches_{http2_bounds::most_glitches} {}
+    : host_{host}, loop_{host.loop()}, bounds_{host.options().http2},
+      session_{*this, settings_for(bounds_, host.settings())}, glitches_{bounds_.max_glitches},
+      waits_{bounds_.max_waiting_streams}, times_{*this, host, session_, output_, drain_} {}
 
 net::Task<bool> Http2Connection::serve() {
     ClientInput& input = host_.input();
     ++loop_.counters.http2_connections;
-    loop_.deadlines.arm(settings_time_, http2_bounds::settings_timeout, net::read_coarse_clock());
+    times_.await_settings();
     turn();
     while (!over()) {
         if (!input.received().empty()) {
             const bool fed = session_.feed(input.received().bytes());
             input.received().clear();
-            if (session_.wastes() && !std::exchange(abusive_, true))
-                session_.terminate(Http2Error::enhance_your_calm);
+            if (session_.flooded())
+                on_flood();
+            else if (session_.wastes())
+                end_abuse();
             turn();
             ended_ = ended_ || !fed;
             continue;
@@ -52,6 +57,8 @@ net::Task<bool> Http2Connection::serve() {
         co_await input.wait();
     }
     const bool may_read = !input.error() && !abusive_ && !output_.failed();
+    if (may_read && drain_.stopped() && host_.session() != nullptr)
+        host_.session()->on_abort();
     end_streams();
     turn();
     while (!streams_.empty() || running_ > 0 || scheduled_ || awaits_writable_) {
@@ -81,7 +88,10 @@ void Http2Connection::turn() noexcept {
             }
             send_now();
         } while (noted_ != nullptr);
-        watch_times();
+        if (ended_)
+            times_.stop();
+        else
+            times_.watch(streams_.empty());
     } catch (const std::exception& failure) {
         if (loop_.totals.failures_logged.pass(net::read_steady_clock()))
             spdlog::error("a connection failed inside the gateway: {}", failure.what());
@@ -139,8 +149,26 @@ void Http2Connection::look(Http2Stream& stream) {
             net::spawn(loop_.executor, run(*this, stream, false));
         }
     }
+    if (host_.session() != nullptr)
+        tell_session(stream);
     if (!state.handler && !state.running && state.phase == Phase::begun && !reap(stream))
         stream.watch_sending();
+}
+
+// Tells the session once what of the response has become of: given to the socket, or not wanted any
+// more. Of a connection that ends, the session learns it by its own end.
+void Http2Connection::tell_session(Http2Stream& stream) noexcept {
+    Http2StreamState& state = stream.state;
+    if (state.out.told() || closing_)
+        return;
+    const bool unwanted = state.closed && (state.out.unwanted() || !state.out.done());
+    if (unwanted && !state.handler) {
+        state.out.set_told();
+        host_.session()->on_unsent(static_cast<std::uint32_t>(state.id));
+    } else if (!unwanted && state.out.all_taken() && !output_.blocked() && !output_.failed()) {
+        state.out.set_told();
+        host_.session()->on_sent(static_cast<std::uint32_t>(state.id));
+    }
 }
 
 void Http2Connection::dispatch(Http2Stream& stream) {
@@ -197,7 +225,8 @@ void Http2Connection::end_request(Http2Stream& stream) {
         return;
     if (end.reset || !stream.head_sent())
         return reset(stream, Http2Error::internal);
-    state.out.keep();
+    if (state.out.is_in_place()) // the client has not taken them, and they are gone
+        return reset(stream, Http2Error::cancel);
     if (!state.out.last() && !state.out.done()) { // the body was only begun
         state.out.end({});
         session_.resume(state.id);
@@ -210,7 +239,8 @@ bool Http2Connection::reap(Http2Stream& stream) noexcept {
     Http2StreamState& state = stream.state;
     if (!state.closed && state.out.done() && !state.in.ended() && !state.reset)
         reset(stream, Http2Error::none);
-    if (!state.closed || state.listed)
+    const bool untold = host_.session() != nullptr && !state.out.told() && !closing_;
+    if (!state.closed || state.listed || untold)
         return false;
     const auto at = std::ranges::find(streams_, &stream, &Streams::Pointer::get);
     std::swap(*at, streams_.back());
@@ -252,6 +282,9 @@ void Http2Connection::await_writable() {
             ended_ = ended_ || output_.failed();
             if (output_.blocked() && !ended_)
                 return await_writable();
+            for (const Streams::Pointer& stream : streams_)
+                if (host_.session() != nullptr && !stream->state.out.told())
+                    look_at(*stream);
             turn();
         }
         after_turn();

@@ -2,17 +2,19 @@
 // reading at serve() and turn().
 #pragma once
 
-#include "net/deadlines.hpp"
 #include "net/event.hpp"
 #include "net/handler_memory.hpp"
 #include "net/stream.hpp"
 #include "net/types.hpp"
 #include "server/glitches.hpp"
+#include "server/http2_drain.hpp"
 #include "server/http2_output.hpp"
 #include "server/http2_session.hpp"
 #include "server/http2_stream.hpp"
+#include "server/http2_times.hpp"
 #include "server/settings.hpp"
 #include "server/stream_pool.hpp"
+#include "server/wait_slots.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,8 +47,11 @@ class Http2Connection final : private Http2Events {
     // Ends all streams now. The socket is closed already. May destroy the connection.
     void abort() noexcept;
 
-    // --- for its streams ---
+    // --- for its streams and times ---
+    // Has what was noted done in a turn soon.
+    void schedule() noexcept;
     [[nodiscard]] Http1Connection& host() noexcept { return host_; }
+    [[nodiscard]] WaitSlots& waits() noexcept { return waits_; }
     // Scratch: the fields that the next submission sends.
     [[nodiscard]] std::vector<http::Http2Field>& fields() noexcept { return fields_; }
     [[nodiscard]] bool submit_interim(Http2Stream& stream);
@@ -62,7 +67,6 @@ class Http2Connection final : private Http2Events {
 
   private:
     using Streams = StreamPool<Http2Stream>;
-    enum class Draining : std::uint8_t { no, announced, begun };
 
     // Http2Events
     Http2Stream* on_request_begun(std::int32_t id) override;
@@ -71,38 +75,39 @@ class Http2Connection final : private Http2Events {
     void on_head(Http2Stream& stream, bool ends) override;
     void on_data(Http2Stream& stream, std::span<const char> bytes) override;
     void on_request_end(Http2Stream& stream) override;
-    void on_stream_closed(Http2Stream& stream) override;
+    void on_stream_closed(Http2Stream& stream, bool cut) override;
     void on_glitch(observe::Http2Glitch kind) override;
     void on_acknowledged(Acknowledged what) override;
     std::size_t bytes_to_send(
         Http2Stream& stream, std::size_t most, bool& last, std::string_view& trailer) override;
-    bool send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) override;
+    Took send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) override;
     void on_response_end(Http2Stream& stream) override;
 
     void turn() noexcept;
     void after_turn();
-    void schedule() noexcept;
+    void on_flood();
+    void end_abuse() noexcept;
     void look(Http2Stream& stream);
     void dispatch(Http2Stream& stream);
     void end_request(Http2Stream& stream);
     static net::Task<> run(Http2Connection& self, Http2Stream& stream, bool failed);
     [[nodiscard]] bool reap(Http2Stream& stream) noexcept;
+    void tell_session(Http2Stream& stream) noexcept;
     void await_writable();
-    void watch_times();
     void end_streams() noexcept;
     [[nodiscard]] bool over() const noexcept {
         return ended_ || (session_.done() && !output_.blocked());
     }
-    void announce_end() noexcept;
-    void stop_streams() noexcept;
-    void on_time() noexcept;
-    void on_unacknowledged() noexcept;
 
     Http1Connection& host_;
     Loop& loop_;
+    const Http2Bounds& bounds_;
     Http2Session session_;
     Http2Output output_;
+    Http2Drain drain_;
     Glitches glitches_;
+    WaitSlots waits_;
+    Http2Times times_;
     std::vector<Streams::Pointer> streams_;
     Http2Stream* noted_ = nullptr; // first of the streams to look at
     Http2Stream** noted_end_ = &noted_;
@@ -110,15 +115,8 @@ class Http2Connection final : private Http2Events {
     net::HandlerMemory turn_memory_;
     net::HandlerMemory write_memory_;
     net::Event quiet_; // signalled when an operation ends that refers to this object
-    net::DeadlineOf<Http2Connection, &Http2Connection::on_time> time_{*this};
-    net::DeadlineOf<Http2Connection, &Http2Connection::on_unacknowledged> settings_time_{*this};
-    enum class Wait : std::uint8_t { nothing, head, send, idle, parked, drain };
-    Wait wait_ = Wait::nothing; // the wait that time_ ends
     std::uint64_t requests_ = 0;
-    std::uint64_t sent_ = 0;  // bytes sent when Wait::send was armed
-    std::uint64_t head_ = 0;  // the number of the head that Wait::head is armed for
     std::size_t running_ = 0; // coroutines that run a handler's rest()
-    Draining draining_ = Draining::no;
     bool in_turn_ = false;
     bool sending_ = false;
     bool scheduled_ = false;

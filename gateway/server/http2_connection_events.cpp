@@ -1,7 +1,6 @@
-// Events of an HTTP/2 connection's session, its timeouts and its end.
+// Events of an HTTP/2 connection's session, and its end.
 #include "net/clock.hpp"
 #include "server/http1_connection.hpp"
-#include "server/http2_bounds.hpp"
 #include "server/http2_connection.hpp"
 #include "server/loop.hpp"
 
@@ -13,15 +12,19 @@ namespace stint::server {
 // --- the session's events ---
 
 Http2Stream* Http2Connection::on_request_begun(std::int32_t id) {
-    if (ended_ || streams_.size() >= http2_bounds::most_alive)
+    // Those are counted, too, that the client has reset and whose handlers have not ended.
+    if (streams_.size() / 2 >= bounds_.max_streams)
+        on_flood();
+    if (ended_ || abusive_)
         return nullptr;
     Streams::Pointer& stream = streams_.emplace_back(loop_.http2_streams.take(*this, host_.info()));
     const ConnectionSettings& now = host_.settings();
     stream->state.id = id;
     stream->state.fields.begin(
         {.max_head = now.max_head, .max_fields = now.max_fields, .max_target = now.max_target});
-    if (++requests_ == http2_bounds::most_requests)
-        announce_end();
+    const bool enough = bounds_.max_requests > 0 && ++requests_ >= bounds_.max_requests;
+    if (enough && !is_needed(host_))
+        drain_.announce(session_);
     return stream.get();
 }
 
@@ -33,8 +36,8 @@ bool Http2Connection::on_field(
     const Size size = stream.state.fields.add(name, value);
     if (size != Size::within)
         on_glitch(observe::Http2Glitch::header_list);
-    if (size == Size::absurd && !std::exchange(abusive_, true))
-        session_.terminate(Http2Error::enhance_your_calm);
+    if (size == Size::absurd)
+        end_abuse();
     return size != Size::absurd;
 }
 
@@ -62,8 +65,10 @@ void Http2Connection::on_request_end(Http2Stream& stream) {
     look_at(stream);
 }
 
-void Http2Connection::on_stream_closed(Http2Stream& stream) {
+void Http2Connection::on_stream_closed(Http2Stream& stream, bool cut) {
     stream.state.closed = true;
+    if (cut)
+        stream.state.out.set_unwanted();
     stream.state.phase = Http2StreamState::Phase::begun;
     look_at(stream);
 }
@@ -72,16 +77,29 @@ void Http2Connection::on_glitch(observe::Http2Glitch kind) {
     ++loop_.counters.http2_glitches[static_cast<std::size_t>(kind)];
     const Glitches::Verdict verdict = glitches_.add(net::read_coarse_clock());
     if (verdict == Glitches::Verdict::go_away)
-        stop_streams();
-    if (verdict == Glitches::Verdict::close && !std::exchange(abusive_, true))
+        drain_.stop(session_);
+    if (verdict == Glitches::Verdict::close)
+        end_abuse();
+}
+
+// A flood is counted once: the connection ends.
+void Http2Connection::on_flood() {
+    if (!abusive_)
+        ++loop_.counters.http2_glitches[static_cast<std::size_t>(observe::Http2Glitch::flood)];
+    end_abuse();
+}
+
+// Tells the client to calm down (RFC 9113 section 10.5), and ends the connection.
+void Http2Connection::end_abuse() noexcept {
+    if (!std::exchange(abusive_, true))
         session_.terminate(Http2Error::enhance_your_calm);
 }
 
 void Http2Connection::on_acknowledged(Acknowledged what) {
     if (what == Acknowledged::settings)
-        settings_time_.disarm();
-    else if (draining_ == Draining::announced)
-        stop_streams();
+        times_.settings_acknowledged();
+    else if (drain_.announced())
+        drain_.stop(session_);
 }
 
 std::size_t Http2Connection::bytes_to_send(
@@ -93,17 +111,19 @@ std::size_t Http2Connection::bytes_to_send(
     return size;
 }
 
-bool Http2Connection::send_data(
-    Http2Stream& stream, std::string_view frame_head, std::size_t size) {
+Http2Events::Took
+Http2Connection::send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) {
+    if (stream.state.reset)
+        return Took::never; // the bytes may be gone
     if (output_.blocked())
-        return false;
+        return Took::nothing;
     const auto [copies, in_place] = stream.state.out.take(size);
     output_.add_copy(frame_head);
     output_.add_in_place(copies);
     output_.add_in_place(in_place);
     stream.state.progressed = true;
     look_at(stream);
-    return true;
+    return Took::all;
 }
 
 void Http2Connection::on_response_end(Http2Stream& stream) {
@@ -112,100 +132,11 @@ void Http2Connection::on_response_end(Http2Stream& stream) {
     look_at(stream);
 }
 
-// --- times ---
-
-// Arms the deadline of the present wait.
-void Http2Connection::watch_times() {
-    const ConnectionSettings& now = host_.settings();
-    Wait wait = Wait::nothing;
-    if (ended_)
-        return time_.disarm();
-    if (output_.blocked())
-        wait = Wait::send;
-    else if (session_.in_head())
-        wait = Wait::head;
-    else if (draining_ == Draining::announced)
-        wait = Wait::drain;
-    else if (streams_.empty())
-        wait = wait_ == Wait::parked ? Wait::parked : Wait::idle;
-    const bool goes_on = wait == wait_ && (wait != Wait::send || output_.sent() == sent_) &&
-                         (wait != Wait::head || session_.heads() == head_) &&
-                         (wait == Wait::nothing || time_.armed()) && wait != Wait::idle;
-    if (goes_on)
-        return;
-    wait_ = wait;
-    sent_ = output_.sent();
-    head_ = session_.heads();
-    const SteadyTime clock = net::read_coarse_clock();
-    switch (wait) {
-    case Wait::nothing:
-        return time_.disarm();
-    case Wait::head:
-    case Wait::send:
-        return loop_.deadlines.arm(time_, now.head_timeout, clock);
-    case Wait::drain:
-        return loop_.deadlines.arm(time_, http2_bounds::drain_round_trip, clock);
-    case Wait::idle:
-    case Wait::parked:
-        return loop_.deadlines.arm(time_, std::min(Sheddable::park_after, now.idle_timeout), clock);
-    }
-}
-
-void Http2Connection::on_time() noexcept {
-    const Duration idle = host_.settings().idle_timeout;
-    switch (std::exchange(wait_, Wait::nothing)) {
-    case Wait::nothing:
-        return;
-    case Wait::idle:
-        if (host_.session() != nullptr && host_.session()->keeps_open())
-            return watch_times();
-        if (idle > Sheddable::park_after) {
-            host_.input().park();
-            wait_ = Wait::parked;
-            return loop_.deadlines.arm(
-                time_, idle - Sheddable::park_after, net::read_coarse_clock());
-        }
-        [[fallthrough]];
-    case Wait::parked:
-        session_.terminate(Http2Error::none);
-        return schedule();
-    case Wait::drain:
-        stop_streams();
-        return schedule();
-    case Wait::head:
-        session_.terminate(Http2Error::enhance_your_calm);
-        return schedule();
-    case Wait::send: // the client takes nothing
-        return net::close(host_.io());
-    }
-}
-
-void Http2Connection::on_unacknowledged() noexcept {
-    session_.terminate(Http2Error::settings_timeout);
-    schedule();
-}
-
 // --- the end ---
 
-// Says which streams will be served; later ones are refused.
-void Http2Connection::stop_streams() noexcept {
-    if (std::exchange(draining_, Draining::begun) == Draining::begun)
-        return;
-    session_.shut_down();
-    schedule();
-}
-
-// Tells the client to connect anew. Streams that it begins before it knows are still served.
-void Http2Connection::announce_end() noexcept {
-    if (draining_ != Draining::no)
-        return;
-    draining_ = Draining::announced;
-    session_.announce_shutdown();
-    schedule();
-}
-
 void Http2Connection::drain() noexcept {
-    announce_end();
+    drain_.announce(session_);
+    schedule();
     for (const Streams::Pointer& stream : streams_)
         if (stream->state.handler && !stream->state.told_gone)
             stream->state.handler->on_drain();
@@ -220,8 +151,7 @@ void Http2Connection::abort() noexcept {
 // end with it.
 void Http2Connection::end_streams() noexcept {
     ended_ = closing_ = true;
-    time_.disarm();
-    settings_time_.disarm();
+    times_.stop();
     for (const Streams::Pointer& stream : streams_) {
         stream->state.closed = true;
         stream->state.phase = Http2StreamState::Phase::begun;

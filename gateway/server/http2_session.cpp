@@ -99,6 +99,7 @@ bool Http2Session::feed(std::span<const char> bytes) noexcept {
     received_ += bytes.size();
     const ssize_t taken = nghttp2_session_mem_recv(
         session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    flooded_ = taken == NGHTTP2_ERR_FLOODED || taken == NGHTTP2_ERR_TOO_MANY_CONTINUATIONS;
     return taken == static_cast<ssize_t>(bytes.size());
 }
 

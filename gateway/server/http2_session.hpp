@@ -20,10 +20,10 @@ class Http2Stream;
 
 // The gateway's SETTINGS (RFC 9113 section 6.5.2).
 struct Http2SessionSettings {
-    std::uint32_t max_streams = 100;      // open at once
-    std::uint32_t stream_window = 65'536; // bytes of a body that may come unread
-    std::uint32_t connection_window = 1'048'576;
-    std::uint32_t max_header_list = 16'384; // bytes
+    std::uint32_t max_streams = 0;   // open at once
+    std::uint32_t stream_window = 0; // bytes of a body that may come unread
+    std::uint32_t connection_window = 0;
+    std::uint32_t max_header_list = 0; // bytes
 };
 
 // The reasons for which the gateway resets a stream or leaves (RFC 9113 section 7).
@@ -52,8 +52,9 @@ class Http2Events {
     virtual void on_data(Http2Stream& stream, std::span<const char> bytes) = 0;
     // The request is complete. Not called if on_head() has said so.
     virtual void on_request_end(Http2Stream& stream) = 0;
-    // The stream is closed, and must not be named to the session again.
-    virtual void on_stream_closed(Http2Stream& stream) = 0;
+    // The stream is closed, and must not be named to the session again. cut: by a reset that names
+    // an error.
+    virtual void on_stream_closed(Http2Stream& stream, bool cut) = 0;
     virtual void on_glitch(observe::Http2Glitch kind) = 0;
     // The client has acknowledged the gateway's SETTINGS, or its PING.
     enum class Acknowledged : std::uint8_t { settings, ping };
@@ -62,9 +63,13 @@ class Http2Events {
     // the body, and `trailer` to the trailer's lines if one follows it.
     virtual std::size_t
     bytes_to_send(Http2Stream& stream, std::size_t most, bool& last, std::string_view& trailer) = 0;
-    // Sends a frame's head, and so many bytes of the response behind it. False: the connection
-    // takes nothing now; the call is repeated later.
-    virtual bool send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) = 0;
+    // Sends a frame's head, and so many bytes of the response behind it.
+    enum class Took : std::uint8_t {
+        all,
+        nothing, // the connection takes nothing now; the call is repeated later
+        never    // the stream was reset meanwhile
+    };
+    virtual Took send_data(Http2Stream& stream, std::string_view frame_head, std::size_t size) = 0;
     // The frame that ends the response was sent.
     virtual void on_response_end(Http2Stream& stream) = 0;
 
@@ -87,6 +92,9 @@ class Http2Session {
     // Returns the next frames to send, valid until the next call; empty: none now. DATA frames go
     // to Http2Events::send_data() instead, which comes before a result that is not empty.
     [[nodiscard]] std::string_view next_frames() noexcept;
+    // True if feed() has failed because of more answers than the client reads, or of an endless
+    // head.
+    [[nodiscard]] bool flooded() const noexcept { return flooded_; }
     // True if the connection has nothing more to do: close it.
     [[nodiscard]] bool done() const noexcept;
     // True while a head has begun and its end has not come.
@@ -132,6 +140,7 @@ class Http2Session {
     std::uint64_t data_frames_sent_ = 0;
     std::uint64_t window_updates_ = 0;
     std::uint32_t settings_ = 0; // SETTINGS received that were no acknowledgement
+    bool flooded_ = false;
     bool in_head_ = false;
     bool head_unclaimed_ = false; // HEADERS have come, and no stream has taken them so far
 };

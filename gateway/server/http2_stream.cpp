@@ -61,6 +61,7 @@ void Http2Stream::release_large() noexcept {
 
 std::optional<http::HeadError> Http2Stream::begin() {
     const auto error = state.fields.finish(state.bodiless, head_);
+    head_.stream = static_cast<std::uint32_t>(state.id);
     state.in.dispatch();
     if (error)
         return error;

@@ -75,8 +75,11 @@ class Session {
 
     // True while the connection has to stay open, however long it is silent.
     [[nodiscard]] virtual bool keeps_open() { return false; }
-    // Called when all bytes of the responses so far were given to the client's socket.
-    virtual void on_all_sent() noexcept {}
+    // Called when all bytes so far of the response to a request were given to the client's socket.
+    // stream: its RequestHead::stream; 0: all responses so far.
+    virtual void on_sent(std::uint32_t /*stream*/) noexcept {}
+    // Called when the client has ended a request, and not the connection, before on_sent().
+    virtual void on_unsent(std::uint32_t /*stream*/) noexcept {}
     // Called when the gateway, and not the client, ends the connection.
     virtual void on_abort() noexcept {}
 };

@@ -1,6 +1,7 @@
 // Settings of downstream connections.
 #pragma once
 
+#include "base/http2_bounds.hpp"
 #include "base/min_rate.hpp"
 #include "base/time.hpp"
 #include "net/buffer_pool.hpp"
@@ -53,6 +54,7 @@ struct ListenerOptions {
     std::shared_ptr<const tls::Server> tls{}; // nullptr: the listener does not speak TLS
     // Without TLS: a client may begin with the preface of HTTP/2.
     bool http2_prior_knowledge = false;
+    Http2Bounds http2{};
 };
 
 } // namespace stint::server

@@ -27,6 +27,7 @@ net::Task<std::optional<http::HeadError>> WholeBody::read(Duration time, std::st
         if (piece.status == BodyPiece::Status::gone)
             co_return broken;
         into += piece.payload;
+        stream_.consumed(piece.payload.size());
         if (into.size() > most)
             co_return too_large;
     }

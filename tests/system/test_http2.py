@@ -526,6 +526,27 @@ class Attacks(Http2Test):
     def test_window_updates_of_one_byte(self):
         self.flood("window_update", lambda c, i, _: (WindowUpdateFrame(0, 1),))
 
+    def flooded(self, data, **more):
+        """One write that floods: the client is told why its connection ends, and it is counted once."""
+        stint = self.start()
+        client = self.client(stint, **more)
+        client.get()
+        client.raw(b"".join(frame.serialize() for frame in data(client)))
+        self.assertTrue(client.until_gone())
+        self.assertEqual([code for _, code in client.goaways], [11])
+        self.assertEqual(self.glitches(stint, "flood"), 1)
+        self.assertEqual(self.client(stint).get().status, 200)
+
+    def test_pings_whose_answers_nobody_reads(self):
+        self.flooded(lambda client: [PingFrame(0, b"01234567")] * 150)
+
+    def test_settings_whose_answers_nobody_reads(self):
+        self.flooded(lambda client: [SettingsFrame(0)] * 150)
+
+    def test_more_requests_alive_than_twice_the_announced(self):
+        self.flooded(lambda client: [frame for i in range(1, 251)
+                                     for frame in (self.head(client, i), RstStreamFrame(1 + 2 * i, 8))])
+
     def test_continuations(self):
         def frames(client, i, _):
             if i == 0:

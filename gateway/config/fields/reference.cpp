@@ -175,6 +175,7 @@ std::vector<SectionReference> reference() {
     return {
         section("", config_fields()),
         section("listeners[]", listener_fields()),
+        section("listeners[].http2", http2_fields()),
         section("listeners[].tls", tls_fields()),
         section("listeners[].tls.certificates[]", certificate_fields()),
         section("admin", admin_fields()),

@@ -9,6 +9,7 @@ namespace stint::config {
 [[nodiscard]] Table<Config> config_fields(); // the top level
 [[nodiscard]] Table<Config> log_fields();
 [[nodiscard]] Table<Listener> listener_fields();
+[[nodiscard]] Table<Http2Bounds> http2_fields();
 [[nodiscard]] Table<Tls> tls_fields();
 [[nodiscard]] Table<Certificate> certificate_fields();
 [[nodiscard]] Table<Admin> admin_fields();

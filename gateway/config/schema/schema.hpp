@@ -6,6 +6,7 @@
 
 #include "base/head_bounds.hpp"
 #include "base/hop_fields.hpp"
+#include "base/http2_bounds.hpp"
 #include "base/ip_address.hpp"
 #include "base/log_rules.hpp"
 #include "base/path_rules.hpp"
@@ -40,14 +41,20 @@ struct Address {
     std::optional<std::uint32_t> group_id{}; // numeric id of `group`
 };
 
+// HTTP/2 on a listener.
+struct Http2 {
+    bool offered = false; // `http` has h2: offered by ALPN
+    bool h2c = false;     // without TLS: clients may begin with HTTP/2
+    Http2Bounds bounds{};
+};
+
 struct Listener {
     Address address;
     bool half_close_allowed = false; // half_close: allow | gone (default)
     bool proxy_protocol = false;     // each connection begins with a PROXY header
     std::optional<Tls> tls{};
     std::uint16_t https_port = 0; // redirect_http: port of redirects to https; 0 = off
-    bool http2 = false;           // `http` has h2: offered by ALPN
-    bool h2c = false;             // without TLS: clients may begin with HTTP/2
+    Http2 http2{};
 };
 
 struct Admin {
@@ -59,6 +66,7 @@ struct Admin {
     bool read_only = false;
     std::optional<Tls> tls{};
     std::vector<std::string> hosts{}; // Host names accepted besides the address; lower case
+    Http2 http2{};
     std::uint64_t max_connections = 64;
     // The most names of each kind (routes, limits and so on) with series of their own at /metrics.
     // 0 (off): no name has; all are summed as "(other)".
@@ -78,6 +86,7 @@ struct Permits {
     std::optional<milliseconds> start_up_grace;
     std::vector<std::string> hosts{}; // as Admin::hosts
     std::optional<Tls> tls{};
+    Http2 http2{};
 };
 
 // The state file, which keeps counts and leases over a restart.
@@ -348,6 +357,7 @@ struct Route {
     std::optional<std::uint64_t> max_body; // bytes, own or Config::max_body; nullopt = any length
     std::optional<Cooldown> cooldown;      // instead of Upstream::cooldown
     std::optional<Retry> retry;            // instead of Upstream::retry
+    bool grpc_unavailable = false; // grpc_refusal: resource_exhausted (default) | unavailable
 };
 
 struct Workers {

@@ -1,4 +1,5 @@
 // Reads the listeners: proxy listeners, the admin listener and the permits listener.
+#include "config/fields/http2_rows.hpp"
 #include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/values.hpp"
@@ -41,29 +42,6 @@ Parsed<bool> parse_half_close(std::string_view text) {
     return *word == "allow";
 }
 
-constexpr std::array<std::string_view, 2> http_words{"h2", "http/1.1"};
-
-// Reads the versions of HTTP that a listener offers. HTTP/1.1 is always one of them.
-void read_http(const Field& field, const Value& value, Listener& listener, LoadState&) {
-    const auto items = value.items(field.expected);
-    if (!items)
-        return;
-    std::vector<std::string> given;
-    for (const Value& item : *items) {
-        const auto word = item.as(
-            "h2 or http/1.1", [](std::string_view text) { return parse_word(text, http_words); });
-        if (!word)
-            continue;
-        if (std::ranges::find(given, *word) != given.end())
-            item.wrong(in_quotes(*word) + " is listed already; remove one");
-        given.emplace_back(*word);
-    }
-    listener.http2 = std::ranges::find(given, "h2") != given.end();
-    if (std::ranges::find(given, "http/1.1") == given.end())
-        value.wrong("lacks http/1.1, which every listener speaks; expected [http/1.1] or "
-                    "[h2, http/1.1]");
-}
-
 using ListenerRow = Fields<Listener>;
 constexpr std::array listener_table{
     address_row<Listener>(an_address, Reload::applies),
@@ -82,25 +60,9 @@ constexpr std::array listener_table{
         [](const Field& field, const Listener& listener, const Config&, Shown::Map& members) {
             add(members, field.key, listener.half_close_allowed ? "allow" : "gone");
         }),
-    ListenerRow::other(
-        {.key = "http",
-         .about = "The versions of HTTP that clients may choose in the TLS handshake (ALPN): h2 is "
-                  "HTTP/2.",
-         .expected = "a list such as [h2, http/1.1]",
-         .reload = Reload::new_connections},
-        {.kind = FieldType::Kind::word, .is_list = true, .words = http_words},
-        &read_http,
-        [](const Field& field, const Listener& listener, const Config&, Shown::Map& members) {
-            Shown::List list;
-            if (listener.http2)
-                list.emplace_back("h2");
-            list.emplace_back("http/1.1");
-            add(members, field.key, std::move(list));
-        }),
-    ListenerRow::boolean<&Listener::h2c>(
-        {.key = "h2c",
-         .about = "Without TLS: a client that knows of it may begin with HTTP/2.",
-         .reload = Reload::new_connections}),
+    http_row<Listener>(Reload::new_connections),
+    h2c_row<Listener>(Reload::new_connections),
+    http2_row<Listener>(Reload::new_connections),
     ListenerRow::other(
         {.key = "proxy_protocol",
          .about = "Each connection begins with a PROXY header that names its client. Only "
@@ -194,6 +156,9 @@ constexpr std::array admin_table{
     AdminRow::boolean<&Admin::read_only>(
         {.key = "read_only", .about = "Refuses all changes.", .reload = Reload::restart}),
     tls_row<Admin>(Reload::restart),
+    http_row<Admin>(Reload::restart),
+    h2c_row<Admin>(Reload::restart),
+    http2_row<Admin>(Reload::restart),
     AdminRow::number<&Admin::max_connections>(
         {.key = "max_connections",
          .about = "The most connections open at once: one more closes the oldest.",
@@ -219,6 +184,9 @@ constexpr std::array permits_table{
     group_row<Permits>(Reload::applies),
     hosts_row<Permits>(Reload::applies),
     tls_row<Permits>(Reload::new_connections),
+    http_row<Permits>(Reload::new_connections),
+    h2c_row<Permits>(Reload::new_connections),
+    http2_row<Permits>(Reload::new_connections),
     token_file_row<Permits>(
         "A file with a token that every request must then carry. Required on an address other than "
         "loopback.",
@@ -281,13 +249,7 @@ void read_listeners(const Value& value, LoadState& loading) {
         read_fields(*section, listener_fields(), listener, loading);
         if (listener.tls && listener.tls->client_certificate != Tls::ClientCertificate::none)
             loading.asks_for_certificates = true;
-        if (listener.http2 && !listener.tls)
-            section->wrong_at(
-                "http", "offers h2 in the TLS handshake, and needs tls; without it, "
-                        "expected h2c: true");
-        if (listener.h2c && listener.tls)
-            section->wrong_at(
-                "h2c", "is for a listener without tls; expected http: [h2, http/1.1]");
+        check_http2(*section, listener.http2, listener.tls.has_value());
         if (listener.tls && listener.https_port != 0)
             section->wrong_at("redirect_http", "is for a listener without tls");
         if (read_address(*section, listener_fields().front(), listener.address, loading)) {
@@ -304,6 +266,7 @@ void read_admin(const Value& value, LoadState& loading) {
         return;
     Admin admin;
     read_fields(*section, admin_fields(), admin, loading);
+    check_http2(*section, admin.http2, admin.tls.has_value());
     const auto reading = section->find("read_token_file");
     if (reading && !section->find("token_file") && !admin.read_only)
         reading->wrong("reading needs a token, and changes need none; expected a token_file, too, "
@@ -327,6 +290,7 @@ void read_permits(const Value& value, LoadState& loading) {
         return;
     Permits permits;
     read_fields(*section, permits_fields(), permits, loading);
+    check_http2(*section, permits.http2, permits.tls.has_value());
     if (const auto address =
             read_address(*section, permits_fields().front(), permits.address, loading)) {
         if (!is_local(permits.address) && !section->find("token_file"))

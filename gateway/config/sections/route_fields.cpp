@@ -21,6 +21,8 @@ void show_path(const Field& field, const Match& match, const Config&, Shown::Map
         add(members, field.key, match.path);
 }
 
+constexpr std::array<std::string_view, 2> grpc_refusal_words{"resource_exhausted", "unavailable"};
+
 using MatchRow = Fields<Match>;
 constexpr FieldType a_path{.kind = FieldType::Kind::text, .name = "path"};
 constexpr std::array match_table{
@@ -183,6 +185,16 @@ constexpr std::array route_table{
         "path, or map",
         nullptr,
         &show_rewrite),
+    RouteRow::shown_by(
+        RouteRow::word<&Route::grpc_unavailable>(
+            {.key = "grpc_refusal",
+             .about = "The status that a limit's refusal has for a client of gRPC.",
+             .expected = "resource_exhausted or unavailable"},
+            grpc_refusal_words),
+        [](const Field& field, const Route& route, const Config&, Shown::Map& members) {
+            if (route.grpc_unavailable)
+                add(members, field.key, "unavailable");
+        }),
     edits_row<Route, EditedHead::request>("request"),
     edits_row<Route, EditedHead::response>("response"),
     RouteRow::other(

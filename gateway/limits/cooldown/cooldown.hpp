@@ -201,9 +201,13 @@ class Cooldown {
     refusal_of_new(SteadyTime now, const CooldownRules& rules) const noexcept;
     [[nodiscard]] std::optional<Obstacle>
     obstacle_to(bool first, SteadyTime now, const CooldownRules& rules) const noexcept;
-    [[nodiscard]] bool
-    may_stand(bool stands, const Obstacle&, SteadyTime deadline, SteadyTime, const CooldownRules&)
-        const noexcept;
+    [[nodiscard]] bool may_stand(
+        bool stands,
+        bool may_wait,
+        const Obstacle&,
+        SteadyTime deadline,
+        SteadyTime,
+        const CooldownRules&) const noexcept;
     [[nodiscard]] Duration
     wait_behind_all(const Refused& first, SteadyTime now, const CooldownRules&) const noexcept;
     [[nodiscard]] Pass grant(const std::shared_ptr<Cooldown>&, SteadyTime, const CooldownRules&);

@@ -46,7 +46,7 @@ Cooldown::Outlook Cooldown::outlook(SteadyTime now, const CooldownRules& rules) 
     const auto obstacle = obstacle_to(line_.empty(), now, rules);
     if (!obstacle)
         return {};
-    if (!may_stand(false, *obstacle, now + rules.max_wait, now, rules))
+    if (!may_stand(false, true, *obstacle, now + rules.max_wait, now, rules))
         return {obstacle->why, {}};
     return {{}, wait_behind_all(obstacle->why, now, rules)};
 }
@@ -68,7 +68,7 @@ Cooldown::Attempt Cooldown::attempt(
     }
     if (!waiter.deadline_)
         waiter.deadline_ = now + rules.max_wait;
-    if (!self.may_stand(stands, *obstacle, *waiter.deadline_, now, rules)) {
+    if (!self.may_stand(stands, waiter.may_wait, *obstacle, *waiter.deadline_, now, rules)) {
         self.take_out(waiter);
         ++self.refused_;
         return {{}, obstacle->why, {}};
@@ -89,15 +89,17 @@ Cooldown::obstacle_to(bool first, SteadyTime now, const CooldownRules& rules) co
     return Obstacle{Refused{status_ == 0 ? too_many_requests : status_, shortest_wait}};
 }
 
-// True if a waiter may stay in the queue, or may join it if `stands` is false.
+// True if a waiter may stay in the queue, or may join it if `stands` is false. may_wait: as
+// CooldownWaiter's.
 bool Cooldown::may_stand(
     bool stands,
+    bool may_wait,
     const Obstacle& obstacle,
     SteadyTime deadline,
     SteadyTime now,
     const CooldownRules& rules) const noexcept {
     const bool too_late = now >= deadline || (obstacle.known && now + obstacle.why.wait > deadline);
-    return !too_late && (stands || line_.size() < rules.max_waiting);
+    return !too_late && (stands || (may_wait && line_.size() < rules.max_waiting));
 }
 
 // Estimates the wait of a request behind all present waiters. The first waiter goes when its

@@ -22,6 +22,10 @@ class CooldownWaiter : public boost::intrusive::list_base_hook<> {
     // Cooldown. Spurious calls are possible.
     virtual void call() noexcept = 0;
 
+    // False: if the request has to wait, it is refused as if the queue were full. Set before the
+    // first attempt().
+    bool may_wait = true;
+
   protected:
     ~CooldownWaiter() = default;
 

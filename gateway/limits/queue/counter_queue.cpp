@@ -129,7 +129,7 @@ Waiters CounterQueue::losers(Waiter& newcomer, const Before& before, const Now& 
     Waiter* one_too_many = nullptr;
     if (before.full && waits && before.standing == Standing::lighter)
         one_too_many = &static_cast<Waiter&>(queue_.last());
-    if (before.full && one_too_many == nullptr) {
+    if (!newcomer.may_wait || (before.full && one_too_many == nullptr)) {
         out.push_back(newcomer);
     } else if (queue_.cost() <= places_until(deadlines_.begin()->deadline_, now)) {
         if (one_too_many != nullptr)

@@ -50,6 +50,10 @@ class Waiter : public FairQueue::Item, public ByDeadline, public InMailbox {
     boost::container::small_vector<Charge, 4> charges;
     boost::container::small_vector<WaitTerms, 4> terms;
 
+    // False: if the request has to wait, it is refused as if the queue were full. Set before
+    // enter().
+    bool may_wait = true;
+
     // The queue's decision. A refusal's `retry_after` allows for the requests that still wait.
     Decision decision;
     // Index of the charge whose limit the request waited for last. Valid only if the request has

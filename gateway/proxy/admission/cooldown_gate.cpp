@@ -30,7 +30,8 @@ Next CooldownGate::ask(SteadyTime now, bool sent_before) {
 Next CooldownGate::enqueue(SteadyTime now) {
     const limits::CooldownPtr& cooldown = request_.admission().cooldown();
     if (!wait_)
-        wait_ = std::make_unique<CooldownWait>(cooldown, request_.context().executor);
+        wait_ = std::make_unique<CooldownWait>(
+            cooldown, request_.context().executor, request_.stream().connection().waits);
     limits::Cooldown::Attempt attempt = wait_->ask(now, request_.route().cooldown.rules);
     if (attempt.refused)
         return request_.take(request_.admission().refuse_paused(*attempt.refused));

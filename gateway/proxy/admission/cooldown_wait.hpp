@@ -5,6 +5,7 @@
 #include "limits/cooldown/cooldown.hpp"
 #include "net/types.hpp"
 #include "net/wait.hpp"
+#include "server/wait_slots.hpp"
 
 #include <utility>
 
@@ -13,16 +14,20 @@ namespace stint::proxy {
 // Owned by the exchange, on its worker's thread; call() comes from any thread.
 class CooldownWait final : public limits::CooldownWaiter {
   public:
-    CooldownWait(limits::CooldownPtr scope, const net::Executor& executor)
-        : scope_{std::move(scope)}, wait_{executor} {}
+    // slots: those of the request's connection; may be null.
+    CooldownWait(limits::CooldownPtr scope, const net::Executor& executor, server::WaitSlots* slots)
+        : scope_{std::move(scope)}, wait_{executor}, slot_{slots} {}
     ~CooldownWait() { scope_->leave(*this); }
 
     // Asks for permission to send, see Cooldown::attempt(). A call that queues the request is
     // followed by until_called() and another ask().
     [[nodiscard]] limits::Cooldown::Attempt
     ask(SteadyTime now, const limits::CooldownRules& rules) {
+        may_wait = slot_.take();
         auto attempt = limits::Cooldown::attempt(scope_, *this, now, rules);
         again_ = attempt.again;
+        if (attempt.pass || attempt.refused)
+            slot_.free();
         return attempt;
     }
     [[nodiscard]] net::Task<net::Wait::End> until_called() { return wait_.until(again_); }
@@ -38,6 +43,7 @@ class CooldownWait final : public limits::CooldownWaiter {
 
     const limits::CooldownPtr scope_;
     net::Wait wait_;
+    server::WaitSlot slot_;
     SteadyTime again_{};
 };
 

@@ -9,8 +9,10 @@
 
 namespace stint::proxy {
 
-QueuedRequest::QueuedRequest(WorkerWakeups& wakeups)
-    : QueuedCharges{wakeups}, queue_{wakeups.queue()}, wait_{wakeups.executor()} {}
+QueuedRequest::QueuedRequest(WorkerWakeups& wakeups, server::WaitSlots* slots)
+    : QueuedCharges{wakeups}, queue_{wakeups.queue()}, wait_{wakeups.executor()}, slot_{slots} {
+    may_wait = slot_.take();
+}
 
 QueuedRequest::~QueuedRequest() {
     const Now now = net::read_clocks();
@@ -26,6 +28,7 @@ net::Task<> QueuedRequest::wait() {
 
 void QueuedRequest::end() noexcept {
     is_over_ = true;
+    slot_.free();
     wait_.wake();
 }
 

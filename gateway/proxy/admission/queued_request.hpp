@@ -6,6 +6,7 @@
 #include "limits/queue/admission_queue.hpp"
 #include "net/types.hpp"
 #include "net/wait.hpp"
+#include "server/wait_slots.hpp"
 
 namespace stint::proxy {
 
@@ -15,7 +16,8 @@ class WorkerWakeups;
 // the limits it waits for.
 class QueuedRequest final : public admission::QueuedCharges {
   public:
-    explicit QueuedRequest(WorkerWakeups& wakeups);
+    // slots: those of the request's connection; may be null.
+    QueuedRequest(WorkerWakeups& wakeups, server::WaitSlots* slots);
     ~QueuedRequest(); // leaves the queue; refunds a permit that was not taken
 
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
@@ -30,6 +32,7 @@ class QueuedRequest final : public admission::QueuedCharges {
 
     limits::AdmissionQueue& queue_;
     net::Wait wait_;
+    server::WaitSlot slot_;
     bool is_over_ = false;
 };
 

@@ -37,8 +37,9 @@ void warn_table_full(routing::AppliedLimit limit);
 // One for each request. The destructor takes a queued request out of the queue.
 class WorkerCallbacks final : public admission::Callbacks {
   public:
-    WorkerCallbacks(Context& context, const ActiveConfig& config) noexcept
-        : context_{context}, config_{config}, share_wakeup_{context.executor} {}
+    // waits: the slots of the request's connection; may be null.
+    WorkerCallbacks(Context& context, const ActiveConfig& config, server::WaitSlots* waits) noexcept
+        : context_{context}, config_{config}, waits_{waits}, share_wakeup_{context.executor} {}
     WorkerCallbacks(const WorkerCallbacks&) = delete;
     WorkerCallbacks& operator=(const WorkerCallbacks&) = delete;
 
@@ -85,6 +86,7 @@ class WorkerCallbacks final : public admission::Callbacks {
 
     Context& context_;
     const ActiveConfig& config_;
+    server::WaitSlots* const waits_;
     std::string_view request_id_;
     WallTime arrival_{};
     SteadyTime now_{};

@@ -112,7 +112,8 @@ void EndpointChoice::failed(std::string_view why) {
 Next EndpointChoice::join_queue(SteadyTime now) {
     const routing::BalanceSpec& balance = cluster().balance();
     wait_ = std::make_unique<EndpointWait>(
-        *cluster().queue(), request_.context().executor, now + balance.max_wait);
+        *cluster().queue(), request_.context().executor, now + balance.max_wait,
+        request_.stream().connection().waits);
     if (wait_->join(balance.max_waiting))
         return Next::wait_endpoint;
     wait_.reset();

@@ -4,6 +4,7 @@
 #include "base/time.hpp"
 #include "net/types.hpp"
 #include "net/wait.hpp"
+#include "server/wait_slots.hpp"
 #include "upstream/endpoint_queue.hpp"
 
 #include <cstddef>
@@ -13,11 +14,16 @@ namespace stint::proxy {
 // Owned by the exchange, on its worker's thread; call() comes from any thread.
 class EndpointWait final : public upstream::EndpointWaiter {
   public:
-    EndpointWait(upstream::EndpointQueue& queue, const net::Executor& executor, SteadyTime until)
-        : queue_{queue}, wait_{executor}, until_{until} {}
+    // slots: those of the request's connection; may be null.
+    EndpointWait(
+        upstream::EndpointQueue& queue,
+        const net::Executor& executor,
+        SteadyTime until,
+        server::WaitSlots* slots)
+        : queue_{queue}, wait_{executor}, until_{until}, slot_{slots} {}
     ~EndpointWait() { queue_.leave(*this); }
 
-    [[nodiscard]] bool join(std::size_t most) { return queue_.join(*this, most); }
+    [[nodiscard]] bool join(std::size_t most) { return slot_.take() && queue_.join(*this, most); }
     [[nodiscard]] bool is_first() const noexcept { return queue_.is_first(*this); }
     // Returns the instant at which the wait ends at the latest.
     [[nodiscard]] SteadyTime until() const noexcept { return until_; }
@@ -36,6 +42,7 @@ class EndpointWait final : public upstream::EndpointWaiter {
     upstream::EndpointQueue& queue_;
     net::Wait wait_;
     const SteadyTime until_;
+    server::WaitSlot slot_;
 };
 
 } // namespace stint::proxy

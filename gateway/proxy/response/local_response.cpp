@@ -1,6 +1,7 @@
 #include "proxy/response/local_response.hpp"
 
 #include "http/fixed_reply.hpp"
+#include "http/grpc_reply.hpp"
 #include "http/media_type.hpp"
 #include "net/clock.hpp"
 #include "proxy/forward/shaping.hpp"
@@ -53,6 +54,24 @@ void make_configured(const Request& request, const http::ReplyContext& context) 
     http::make_fixed_reply(request.context().response, context, answer, values);
 }
 
+// True if the client understands replies in the form of gRPC.
+bool speaks_grpc(const Request& request) {
+    return request.head().http2 && http::is_grpc(request.head().fields);
+}
+
+http::GrpcRefusal grpc_refusal(Request& request) {
+    const admission::LocalReply& reply = request.admission().reply();
+    http::GrpcRefusal refusal{
+        .code = http::grpc_code_of(request.record().status()), .retry_after = reply.retry_after()};
+    if (!reply.is_by_limit())
+        return refusal;
+    const routing::RouteShapePtr& shape = request.route().shape;
+    refusal.code = shape != nullptr && shape->grpc_unavailable ? http::GrpcCode::unavailable
+                                                               : http::GrpcCode::resource_exhausted;
+    refusal.never = !refusal.retry_after;
+    return refusal;
+}
+
 } // namespace
 
 void make_local_response(Request& request) {
@@ -61,8 +80,13 @@ void make_local_response(Request& request) {
     admission::RequestAdmission& admission = request.admission();
     record.name(context.request_ids); // a head that could not be read has brought no id
     const bool responds = record.outcome() == observe::Outcome::responded;
-    if (!responds && !admission.reply().knows_media())
+    const bool grpc = !responds && record.status() >= 400 && speaks_grpc(request);
+    if (grpc) [[unlikely]] {
+        admission.reply().use(http::MediaType::plain);
+        admission.reply().leave_out_own_body();
+    } else if (!responds && !admission.reply().knows_media()) {
         admission.reply().use(http::preferred_media_type(request.head().fields));
+    }
     http::ReplyContext reply{.request_id = record.id()};
     if (!admission.headers().empty()) {
         // A refusal's decision was made a moment ago: the clock is not read again.
@@ -75,6 +99,8 @@ void make_local_response(Request& request) {
         make_configured(request, reply);
     else
         admission.reply().make(context.response, reply, record.status());
+    if (grpc) [[unlikely]]
+        http::turn_into_grpc(context.response, grpc_refusal(request));
 }
 
 void redirect_to_https(Request& request) {

@@ -60,8 +60,8 @@ TEST_CASE("what is left out has its default") {
     CHECK(config.access_log.target == AccessLog::Target::standard_output);
     CHECK(config.log_level == "info");
     CHECK_FALSE(config.listeners[0].half_close_allowed);
-    CHECK_FALSE(config.listeners[0].http2);
-    CHECK_FALSE(config.listeners[0].h2c);
+    CHECK_FALSE(config.listeners[0].http2.offered);
+    CHECK_FALSE(config.listeners[0].http2.h2c);
     CHECK(config.limits.empty());
 }
 

@@ -36,12 +36,13 @@ struct TestPlace {
 const std::vector<TestPlace>& places() {
     static const std::vector<TestPlace> all{
         {"", "", "@"},
-        {"listeners[]", "listeners[0].", "listeners: [{@}]", {"address: 127.0.0.1:0"}},
+        {"listeners[]", "listeners[0].", "listeners: [{@}]", {"address: 127.0.0.1:0", "h2c: true"}},
+        {"listeners[].http2", "listeners[0].http2.", "listeners: [{h2c: true, http2: {@}}]"},
         {"listeners[].tls", "listeners[0].tls.", "listeners: [{tls: {@}}]"},
         {"listeners[].tls.certificates[]", "listeners[0].tls.certificates[0].",
          "listeners: [{tls: {certificates: [{@}]}}]"},
-        {"admin", "admin.", "admin: {@}", {"address: 127.0.0.1:0"}},
-        {"permits", "permits.", "permits: {@}", {"address: 127.0.0.1:0"}},
+        {"admin", "admin.", "admin: {@}", {"address: 127.0.0.1:0", "h2c: true"}},
+        {"permits", "permits.", "permits: {@}", {"address: 127.0.0.1:0", "h2c: true"}},
         {"state", "state.", "state: {@}"},
         {"stores.NAME", "stores.x.", "stores: {x: {@}}", {"redis: '127.0.0.1:1'"}},
         {"stores.NAME.sentinel",

@@ -1,0 +1,115 @@
+#include "server/http2_times.hpp"
+
+#include "net/clock.hpp"
+#include "net/io.hpp"
+#include "server/http1_connection.hpp"
+#include "server/http2_connection.hpp"
+#include "server/loop.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace stint::server {
+namespace {
+
+// A client acknowledges SETTINGS within this time (RFC 9113 section 6.5.3).
+constexpr Duration settings_timeout = std::chrono::seconds{5};
+
+// Longest wait for the answer to the PING between the two GOAWAYs of a drain.
+constexpr Duration drain_round_trip = std::chrono::seconds{1};
+
+} // namespace
+
+bool is_needed(Http1Connection& host) noexcept {
+    return host.session() != nullptr && host.session()->keeps_open();
+}
+
+void Http2Times::await_settings() noexcept {
+    host_.loop().deadlines.arm(settings_time_, settings_timeout, net::read_coarse_clock());
+}
+
+void Http2Times::stop() noexcept {
+    time_.disarm();
+    settings_time_.disarm();
+}
+
+Http2Times::Wait Http2Times::present_wait(bool idle) const noexcept {
+    if (output_.blocked())
+        return Wait::send;
+    if (session_.in_head())
+        return Wait::head;
+    if (drain_.announced())
+        return Wait::drain;
+    if (idle)
+        return wait_ == Wait::parked ? Wait::parked : Wait::idle;
+    return Wait::nothing;
+}
+
+// True if the deadline that is armed is that of `wait`.
+bool Http2Times::goes_on(Wait wait) const noexcept {
+    return wait == wait_ && (wait != Wait::send || output_.sent() == sent_) &&
+           (wait != Wait::head || session_.heads() == head_) &&
+           (wait == Wait::nothing || time_.armed()) && wait != Wait::idle;
+}
+
+void Http2Times::arm(Duration length) noexcept {
+    host_.loop().deadlines.arm(time_, length, net::read_coarse_clock());
+}
+
+void Http2Times::watch(bool idle) noexcept {
+    const Wait wait = present_wait(idle);
+    if (goes_on(wait))
+        return;
+    wait_ = wait;
+    sent_ = output_.sent();
+    head_ = session_.heads();
+    const ConnectionSettings& now = host_.settings();
+    switch (wait) {
+    case Wait::nothing:
+        return time_.disarm();
+    case Wait::head:
+    case Wait::send:
+        return arm(now.head_timeout);
+    case Wait::drain:
+        return arm(drain_round_trip);
+    case Wait::idle:
+    case Wait::parked:
+        return arm(std::min(Sheddable::park_after, now.idle_timeout));
+    }
+}
+
+void Http2Times::on_time() noexcept {
+    const Duration idle = host_.settings().idle_timeout;
+    switch (std::exchange(wait_, Wait::nothing)) {
+    case Wait::nothing:
+        return;
+    case Wait::idle:
+        if (is_needed(host_))
+            return watch(true);
+        if (idle > Sheddable::park_after) {
+            host_.input().park();
+            wait_ = Wait::parked;
+            return arm(idle - Sheddable::park_after);
+        }
+        [[fallthrough]];
+    case Wait::parked:
+        session_.terminate(Http2Error::none);
+        return http2_.schedule();
+    case Wait::drain:
+        drain_.stop(session_);
+        return http2_.schedule();
+    case Wait::head:
+        session_.terminate(Http2Error::enhance_your_calm);
+        return http2_.schedule();
+    case Wait::send: // the client takes nothing
+        return net::close(host_.io());
+    }
+}
+
+void Http2Times::on_unacknowledged() noexcept {
+    session_.terminate(Http2Error::settings_timeout);
+    http2_.schedule();
+}
+
+} // namespace stint::server
