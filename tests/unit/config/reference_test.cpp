@@ -437,6 +437,7 @@ TEST_CASE("docs/configuration.md has the defaults and bounds of the tables") {
     constexpr std::array sections{
         "",
         "listeners[]",
+        "listeners[].http2",
         "listeners[].tls",
         "admin",
         "permits",
