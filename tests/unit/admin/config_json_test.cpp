@@ -120,6 +120,8 @@ TEST_CASE("the admin listener is shown as it was opened, not as a reload would h
                               {"token_file", "/etc/token"},
                               {"open_paths", Json::array({"/healthz", "/readyz"})},
                               {"read_only", false},
+                              {"http", {"http/1.1"}},
+                              {"h2c", false},
                               {"max_connections", 64},
                               {"max_metric_names", 100}});
 }
@@ -334,6 +336,8 @@ TEST_CASE("locks are shown apart from limits, with what permits say of them") {
         shown["permits"] == Json{
                                 {"address", "127.0.0.1:2"},
                                 {"hosts", Json::array()},
+                                {"http", {"http/1.1"}},
+                                {"h2c", false},
                                 {"dynamic_limits", 0},
                                 {"dynamic_locks", 10'000},
                                 {"max_ttl", "60s"}});

@@ -206,7 +206,7 @@ bool has_words(const std::string& text, const std::string& words) {
 // Bounds that a text states: "1 to 1024", or the number of "at most 64" and "up to 64".
 std::vector<std::string> bounds_in(const std::string& text) {
     static const std::regex bound{
-        R"((\d+(?:ms|[smhdB%]|[KMGT]iB)? to \d+(?:ms|[smhdB%]|[KMGT]iB)?)|(?:at most|up to) (\d+(?: [KM]iB|ms|[smhdB%])?))",
+        R"((\d+(?:ms|[KMGT]iB|[smhdB%])? to \d+(?:ms|[KMGT]iB|[smhdB%])?)|(?:at most|up to) (\d+(?: [KM]iB|ms|[smhdB%])?))",
         std::regex::icase};
     const std::string words = without_commas(plain(text));
     std::vector<std::string> bounds;
