@@ -10,7 +10,7 @@
 namespace stint::config {
 namespace {
 
-using namespace json_schema_types;
+using json_schema_types::Json;
 
 // Keys of which one depends on the section's others.
 bool is_always_required(const SectionReference& section, const Field& field) {
@@ -25,7 +25,7 @@ Json schema_of(const SectionReference& section) {
     for (const SectionReference::Key& key : section.keys) {
         std::string path{section.path};
         path.append(path.empty() ? "" : ".").append(key.field.key);
-        Json property = type_of(key.field.type, path);
+        Json property = json_schema_types::type_of(key.field.type, path);
         // Beside a $ref draft-07 ignores all else.
         if (property.contains("$ref"))
             property = Json{{"allOf", Json::array_t{std::move(property)}}};
@@ -55,17 +55,17 @@ Json top_level(Json schema) {
 std::string json_schema() {
     Json whole{
         {"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "Stint's configuration"}};
-    Json definitions = definitions_of_types();
+    Json definitions = json_schema_types::definitions_of_types();
     for (const SectionReference& section : reference()) {
         if (section.path.empty())
             whole.update(top_level(schema_of(section)));
         else
             definitions[std::string{section.path}] = schema_of(section);
     }
-    Json limit = definitions.at(std::string{named_limit});
-    definitions[std::string{inline_limit}] = limit;
+    Json limit = definitions.at(std::string{json_schema_types::named_limit});
+    definitions[std::string{json_schema_types::inline_limit}] = limit;
     limit["properties"].erase("name");
-    definitions[std::string{named_limit}] = std::move(limit);
+    definitions[std::string{json_schema_types::named_limit}] = std::move(limit);
     whole["definitions"] = std::move(definitions);
     return whole.dump(1) + "\n";
 }
