@@ -39,7 +39,8 @@ class RunCluster(SystemTest):
         def has_ended():
             self.script.send_signal(signal.SIGINT)
             return self.script.poll() is not None
-        wait_until(has_ended, "all of it has ended", 30, pause=0.005)
+        # One after another: each gateway may take all of its `timeouts.drain`.
+        wait_until(has_ended, "all of it has ended", 60, pause=0.005)
         return self.script.returncode
 
     def commands(self, beginning: str) -> list:
