@@ -39,7 +39,7 @@ bool is_connection_field(FieldId id) noexcept {
 
 } // namespace
 
-void Http2Request::begin(const Http2HeadBounds& bounds) noexcept {
+void Http2Request::begin(const HeadBounds& bounds) noexcept {
     bounds_ = bounds;
     text_.clear();
     cookies_.clear();

@@ -2,6 +2,7 @@
 // rules that HTTP/1's heads obey.
 #pragma once
 
+#include "base/head_bounds.hpp"
 #include "base/message.hpp"
 #include "http/head_error.hpp"
 
@@ -13,14 +14,6 @@
 #include <vector>
 
 namespace stint::http {
-
-// The bounds of a request's head, which hold while it is decoded.
-struct Http2HeadBounds {
-    std::size_t max_head = 0; // bytes of names and values, and 32 for each field; more: 431
-    std::size_t max_fields =
-        0; // :authority and fields, each crumb of a cookie by itself; more: 431
-    std::size_t max_target = 0; // bytes of :path; more: 414
-};
 
 // Collects the fields of one request in one run of bytes, written as HTTP/1 would write them. What
 // is wrong with them is remembered: finish() reports it. Reused: allocates nothing after warm-up.
@@ -34,8 +27,10 @@ class Http2Request {
         absurd    // at least four times either bound
     };
 
-    // Forgets the fields, for the next request.
-    void begin(const Http2HeadBounds& bounds) noexcept;
+    // Forgets the fields, for the next request. bounds: of the head as it is decoded; max_head
+    // counts names and values, and 32 bytes for each field, max_fields each crumb of a cookie by
+    // itself.
+    void begin(const HeadBounds& bounds) noexcept;
     // Takes one decoded field. Copies its bytes. Throws std::bad_alloc.
     [[nodiscard]] Size add(std::string_view name, std::string_view value);
     // Notes a field that the decoder has refused: the request is malformed.
@@ -71,7 +66,7 @@ class Http2Request {
     [[nodiscard]] std::optional<HeadError> judge(bool ends_stream, RequestHead& into);
     void settle_authority();
 
-    Http2HeadBounds bounds_;
+    HeadBounds bounds_;
     std::string text_;    // values of pseudo-fields, and lines "name: value" CRLF
     std::string cookies_; // the crumbs, joined
     std::vector<Entry> entries_;

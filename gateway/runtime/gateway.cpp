@@ -376,13 +376,14 @@ void Gateway::begin_stop() {
         delay / std::chrono::milliseconds{1});
     drain_delay_.expires_after(delay);
     drain_delay_.async_wait([this](const ErrorCode& cancelled) {
-        if (!cancelled)
+        if (!cancelled && !draining_) // a second signal may have come in the same turn
             drain(compiled().snapshot->timeouts.drain, drain_begins);
     });
 }
 
 // Begins the drain, or gives it another end. said: in the log.
 void Gateway::drain(Duration most, std::string_view said) {
+    draining_ = true;
     drain_delay_.cancel();
     watchdog_.drain();
     health_.stop();

@@ -140,6 +140,7 @@ class Gateway {
     std::uint64_t reload_failures_ = 0;
     bool started_ = false;
     bool stopping_ = false;
+    bool draining_ = false;
 };
 
 } // namespace stint::runtime

@@ -21,7 +21,7 @@ Http2Stream* Http2Connection::on_request_begun(std::int32_t id) {
     const ConnectionSettings& now = host_.settings();
     stream->state.id = id;
     stream->state.fields.begin(
-        {.max_head = now.max_head, .max_fields = now.max_fields, .max_target = now.max_target});
+        {.max_head = now.max_head, .max_target = now.max_target, .max_fields = now.max_fields});
     const bool enough = bounds_.max_requests > 0 && ++requests_ >= bounds_.max_requests;
     if (enough && !is_needed(host_))
         drain_.announce(session_);

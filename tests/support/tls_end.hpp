@@ -22,7 +22,7 @@ namespace stint::test {
 
 // Whether tests that play plain connections play them over TLS this time (STINT_TEST_TLS=1).
 [[nodiscard]] bool over_tls() noexcept;
-// Whether clients speak HTTP/2 this time (STINT_TEST_HTTP2=1), of tests that can.
+// True if clients of the wire rows speak HTTP/2 (STINT_TEST_HTTP2=1).
 [[nodiscard]] bool over_http2() noexcept;
 
 // As the calls on a socket that they stand for; the handshake is a part of the first of them.

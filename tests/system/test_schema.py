@@ -108,6 +108,11 @@ class Schema(SystemTest):
         self.assertEqual(self.text, (ROOT / "config/stint.schema.json").read_text("utf-8"),
                          "write it anew: stint schema > config/stint.schema.json")
 
+    def test_every_reference_has_its_definition(self):
+        referred = set(re.findall(r'"\$ref": "#/definitions/([^"]+)"', self.text))
+        self.assertEqual(referred - self.schema["definitions"].keys(), set())
+        self.assertEqual(self.schema["definitions"].keys() - referred, set())
+
     def test_the_samples_are_valid(self):
         self.assertGreater(len(self.samples), 5)
         for path, sample in self.samples.items():

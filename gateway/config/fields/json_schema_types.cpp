@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <map>
 #include <utility>
 
 namespace stint::config::json_schema_types {
@@ -28,7 +27,9 @@ constexpr std::array<Unit, 6> size_units{
      {"TiB", std::uint64_t{1} << 40U}}};
 
 // Sections whose keys are those of another one.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 13> same_keys{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> same_keys{{
+    {"admin.http2", "listeners[].http2"},
+    {"permits.http2", "listeners[].http2"},
     {"admin.tls", "listeners[].tls"},
     {"permits.tls", "listeners[].tls"},
     {"stores.NAME.tls", "upstreams.NAME.tls"},
@@ -41,7 +42,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> same_key
     {"routes[].retry", "upstreams.NAME.retry"},
     {"routes[].request", "upstreams.NAME.request"},
     {"routes[].response", "upstreams.NAME.request"},
-    {"admin.tls.certificates[]", "listeners[].tls.certificates[]"},
 }};
 
 std::string section_of(std::string path) {

@@ -16,7 +16,7 @@ using namespace stint::http;
 namespace {
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
-constexpr Http2HeadBounds roomy{.max_head = 16'384, .max_fields = 100, .max_target = 8192};
+constexpr HeadBounds roomy{.max_head = 16'384, .max_target = 8192, .max_fields = 100};
 
 Fields get(Fields more = {}) {
     Fields fields{
@@ -28,7 +28,7 @@ Fields get(Fields more = {}) {
 // Gives the fields to a request, and ends its head.
 struct Played {
     explicit Played(
-        const Fields& fields, bool ends_stream = true, const Http2HeadBounds& bounds = roomy) {
+        const Fields& fields, bool ends_stream = true, const HeadBounds& bounds = roomy) {
         request.begin(bounds);
         for (const auto& [name, value] : fields)
             last = request.add(name, value);
@@ -91,7 +91,7 @@ TEST_CASE("cookie crumbs count one by one, beside :authority, and are one cookie
     CHECK(
         Played{get({{"cookie", "a"}, {"cookie", "b"}, {"cookie", "c"}})}.value("cookie") ==
         "a; b; c");
-    const Http2HeadBounds three{.max_head = 16'384, .max_fields = 3, .max_target = 99};
+    const HeadBounds three{.max_head = 16'384, .max_target = 99, .max_fields = 3};
     CHECK(Played{get({{"cookie", "a"}, {"cookie", "b"}}), true, three}.status() == 200);
     CHECK(
         Played{get({{"cookie", "a"}, {"cookie", "b"}, {"cookie", "c"}}), true, three}.status() ==
@@ -100,14 +100,14 @@ TEST_CASE("cookie crumbs count one by one, beside :authority, and are one cookie
 
 TEST_CASE("max_head counts names, values and 32 bytes for each field") {
     const Fields fields = get({{"a", "b"}}); // names 7+7+10+5+1, values 3+5+9+4+1, 5 * 32
-    Http2HeadBounds bounds{.max_head = 212, .max_fields = 9, .max_target = 99};
+    HeadBounds bounds{.max_head = 212, .max_target = 99, .max_fields = 9};
     CHECK(Played{fields, true, bounds}.status() == 200);
     --bounds.max_head;
     CHECK(Played{fields, true, bounds}.status() == 431);
 }
 
 TEST_CASE("a list four times larger than its bound is not worth decoding") {
-    const Http2HeadBounds bounds{.max_head = 16'384, .max_fields = 1, .max_target = 99};
+    const HeadBounds bounds{.max_head = 16'384, .max_target = 99, .max_fields = 1};
     CHECK(Played{get({{"a", ""}, {"b", ""}}), true, bounds}.last == Http2Request::Size::exceeded);
     CHECK(
         Played{get({{"a", ""}, {"b", ""}, {"c", ""}}), true, bounds}.last ==
@@ -115,7 +115,7 @@ TEST_CASE("a list four times larger than its bound is not worth decoding") {
 }
 
 TEST_CASE("a target longer than max_target is answered with 414") {
-    const Http2HeadBounds bounds{.max_head = 16'384, .max_fields = 9, .max_target = 3};
+    const HeadBounds bounds{.max_head = 16'384, .max_target = 3, .max_fields = 9};
     CHECK(Played{get(), true, bounds}.status() == 414);
 }
 
