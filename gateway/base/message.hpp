@@ -84,6 +84,9 @@ struct RequestHead {
     std::string_view authority; // an absolute-form target's, else the Host field; may be empty
     int minor_version = 1;      // HTTP/1.minor_version; 1 for HTTP/2
     bool http2 = false;         // carried by HTTP/2
+    // Written as the HTTP/1.1 request for the WebSocket that an extended CONNECT asks for (RFC
+    // 8441).
+    bool extended_connect = false;
     BodyFraming framing;
     bool keep_alive = true; // the client would keep the connection (RFC 9112 section 9.3)
     bool expects_continue = false;

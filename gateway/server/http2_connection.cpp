@@ -22,6 +22,7 @@ Http2SessionSettings settings_for(const ConnectionSettings& settings) noexcept {
     Http2SessionSettings told = http2_bounds::session;
     told.max_header_list = static_cast<std::uint32_t>(
         std::min<std::size_t>(settings.max_head, std::numeric_limits<std::uint32_t>::max()));
+    told.connect_protocol = settings.websockets;
     return told;
 }
 
@@ -195,8 +196,9 @@ void Http2Connection::end_request(Http2Stream& stream) {
     state.next = Step::pending;
     if (state.closed)
         return;
-    if (end.reset || !stream.head_sent())
-        return reset(stream, Http2Error::internal);
+    if (end.reset || !stream.head_sent()) // RFC 8441 section 5 cancels a broken tunnel
+        return reset(
+            stream, stream.head().extended_connect ? Http2Error::cancel : Http2Error::internal);
     state.out.keep();
     if (!state.out.last() && !state.out.done()) { // the body was only begun
         state.out.end({});
