@@ -44,7 +44,7 @@ LIBRARIES = {
     r"prometheus/": "observe",
     r"spdlog/": "config net stores upstream observe state server proxy permits runtime admin main",
     r"CLI/": "main",
-    r"openssl/": "tls net/tls_session.cpp",
+    r"openssl/": "tls net/tls_session.cpp http/websocket.cpp",
     r"sodium": "base admin",
     r"date/": "base/time_zone.cpp",
     r"re2/": "base/regex.cpp",

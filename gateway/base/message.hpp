@@ -85,6 +85,9 @@ struct RequestHead {
     int minor_version = 1;      // HTTP/1.minor_version; 1 for HTTP/2
     bool http2 = false;         // carried by HTTP/2
     std::uint32_t stream = 0;   // over HTTP/2: identifies the request within its connection
+    // Written as the HTTP/1.1 request for the WebSocket that an extended CONNECT asks for (RFC
+    // 8441).
+    bool extended_connect = false;
     BodyFraming framing;
     bool keep_alive = true; // the client would keep the connection (RFC 9112 section 9.3)
     bool expects_continue = false;

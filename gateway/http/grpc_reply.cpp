@@ -1,5 +1,6 @@
 #include "http/grpc_reply.hpp"
 
+#include "base/base64.hpp"
 #include "http/ascii.hpp"
 #include "http/field_names.hpp"
 
@@ -74,22 +75,6 @@ std::string status_of(const GrpcRefusal& refusal, std::string_view message) {
     return status.text();
 }
 
-// Writes base64 without padding (RFC 4648 section 4), as gRPC wants of fields that end in "-bin".
-void write_base64(HeadBuffer& out, std::string_view bytes) {
-    constexpr std::string_view digits =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::uint32_t bits = 0;
-    unsigned have = 0;
-    const auto digit = [&](std::uint32_t value) { out << digits.substr(value & 63U, 1); };
-    for (const char c : bytes) {
-        bits = bits << 8U | static_cast<unsigned char>(c);
-        for (have += 8; have >= 6; have -= 6)
-            digit(bits >> (have - 6));
-    }
-    if (have > 0)
-        digit(bits << (6 - have));
-}
-
 // Writes grpc-message: printable ASCII but for the percent sign, and all else percent-encoded.
 void write_message(HeadBuffer& out, std::string_view text) {
     constexpr std::string_view digits = "0123456789ABCDEF";
@@ -145,7 +130,8 @@ void turn_into_grpc(Response& reply, const GrpcRefusal& refusal) {
     out << "Grpc-Status: " << static_cast<std::uint64_t>(refusal.code) << "\r\nGrpc-Message: ";
     write_message(out, text);
     out << "\r\nGrpc-Status-Details-Bin: ";
-    write_base64(out, status_of(refusal, text));
+    const std::string status = to_base64(status_of(refusal, text));
+    out << std::string_view{status}.substr(0, status.find('=')); // gRPC wants no padding in "-bin"
     out << "\r\n";
     if (refusal.never)
         out << "Grpc-Retry-Pushback-Ms: -1\r\n";

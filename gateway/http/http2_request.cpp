@@ -44,7 +44,7 @@ void Http2Request::begin(const HeadBounds& bounds) noexcept {
     text_.clear();
     cookies_.clear();
     entries_.clear();
-    method_ = scheme_ = path_ = authority_ = {};
+    method_ = scheme_ = path_ = authority_ = protocol_ = {};
     count_ = bytes_ = 0;
     error_.reset();
 }
@@ -109,6 +109,7 @@ void Http2Request::add_pseudo(std::string_view name, std::string_view value) {
                          : name == ":scheme"    ? &scheme_
                          : name == ":path"      ? &path_
                          : name == ":authority" ? &authority_
+                         : name == ":protocol"  ? &protocol_
                                                 : nullptr;
     if (range == nullptr)
         return note({400, "The request has a pseudo-field that is not known."});
@@ -120,12 +121,16 @@ void Http2Request::add_pseudo(std::string_view name, std::string_view value) {
     text_ += "\r\n"; // so that bytes follow each text, as in HTTP/1
 }
 
-std::optional<HeadError> Http2Request::finish(bool ends_stream, RequestHead& into) {
+std::optional<HeadError>
+Http2Request::finish(bool ends_stream, RequestHead& into, std::string_view websocket_key) {
     into = {};
     if (!error_ && !cookies_.empty())
         add_line("cookie", cookies_);
     if (!error_)
         settle_authority();
+    given_ = entries_.size();
+    if (!error_ && protocol_.given)
+        write_upgrade(websocket_key);
     if (!error_ && view(path_).size() > bounds_.max_target)
         error_ = HeadError{414, "The request target is longer than max_target."};
     if (!error_)
@@ -139,50 +144,71 @@ std::optional<HeadError> Http2Request::finish(bool ends_stream, RequestHead& int
 void Http2Request::settle_authority() {
     if (!ascii::token.contains_all(view(method_)) || method_.size == 0)
         return note({400, "The request has no :method, or a malformed one."});
-    if (ascii::equals_folded(view(method_), "connect"))
+    const bool connect = ascii::equals_folded(view(method_), "connect");
+    if (protocol_.given && view(method_) != "CONNECT")
+        return note({400, "The request has :protocol, and is no CONNECT."});
+    if (connect && !protocol_.given)
         return; // it has neither scheme nor path, and is refused for what it is
     const std::string_view scheme = view(scheme_);
     if (!ascii::equals_folded(scheme, "http") && !ascii::equals_folded(scheme, "https"))
         return note({400, "The request's :scheme is neither http nor https."});
     if (!view(path_).starts_with('/') && view(path_) != "*")
         return note({400, "The request's :path is neither a path nor \"*\"."});
-    if (!authority_.given)
-        return;
     bool has_host = false;
+    bool empty = authority_.given && authority_.size == 0;
     for (const Entry& entry : entries_) {
         if (view(entry.name) != "host")
             continue;
         has_host = true;
-        if (!ascii::same_folded(view(entry.value), view(authority_)))
+        empty = empty || entry.value.size == 0;
+        if (authority_.given && !ascii::same_folded(view(entry.value), view(authority_)))
             return note({400, "Host differs from :authority."});
     }
-    if (!has_host) {
+    if (empty) // HTTP/1 may have such a Host
+        return note({400, "The request's authority is empty."});
+    if (!has_host && authority_.given) {
         const std::string authority{view(authority_)};
         add_line("host", authority);
     }
+}
+
+// Makes of an extended CONNECT the request that HTTP/1.1 has for it (RFC 8441 section 5.1).
+void Http2Request::write_upgrade(std::string_view websocket_key) {
+    if (!ascii::equals_folded(view(protocol_), "websocket"))
+        return note({501, "The :protocol is not websocket."});
+    std::erase_if(entries_, [this](const Entry& entry) {
+        return view(entry.name) == "sec-websocket-key"; // which means nothing here
+    });
+    given_ = entries_.size();
+    method_ = put("GET");
+    text_ += "\r\n";
+    add_line("connection", "Upgrade");
+    add_line("upgrade", "websocket");
+    add_line("sec-websocket-key", websocket_key);
 }
 
 std::optional<HeadError> Http2Request::judge(bool ends_stream, RequestHead& into) {
     RequestTokens tokens;
     tokens.method = view(method_);
     tokens.target = view(path_);
-    tokens.body_follows = !ends_stream;
+    tokens.body_follows = !ends_stream && !protocol_.given;
     fields_.clear();
     fields_.reserve(entries_.size()); // tokens.control keeps pointers to them
     for (const Entry& entry : entries_) {
         const std::string_view name = view(entry.name);
         const Field& field =
             fields_.emplace_back(Field{id_of_field(name), name, view(entry.value)});
-        if (is_connection_field(field.id))
+        if (fields_.size() <= given_ && is_connection_field(field.id))
             return HeadError{400, "The request has a field that HTTP/2 does not have."};
         tokens.ids.add(field.id);
         tokens.control.note(field);
     }
     if (const auto judged = judge_request(tokens, fields_, view(path_).substr(0, 0), into); !judged)
         return judged.error();
-    if (ends_stream && into.framing.has_body())
+    if ((ends_stream || protocol_.given) && into.framing.has_body())
         return HeadError{400, "Content-Length states a body, and none follows."};
     into.http2 = true;
+    into.extended_connect = protocol_.given;
     return std::nullopt;
 }
 

@@ -36,8 +36,13 @@ class Http2Request {
     // Notes a field that the decoder has refused: the request is malformed.
     void add_malformed() noexcept { note({400, "A field's name or value is malformed."}); }
     // Ends the head. ends_stream: no body follows. Fills `into`, whose views are valid until the
-    // next begin(); or returns the error. Call it once. Throws std::bad_alloc.
-    [[nodiscard]] std::optional<HeadError> finish(bool ends_stream, RequestHead& into);
+    // next begin(); or returns the error. Call it once. websocket_key: the Sec-WebSocket-Key of a
+    // request that asks for a tunnel. Throws std::bad_alloc.
+    [[nodiscard]] std::optional<HeadError>
+    finish(bool ends_stream, RequestHead& into, std::string_view websocket_key = {});
+
+    // True if the request is an extended CONNECT (RFC 8441 section 4).
+    [[nodiscard]] bool asks_for_tunnel() const noexcept { return protocol_.given; }
 
     // True if the method is HEAD, also of a request that finish() refuses.
     [[nodiscard]] bool is_head_request() const noexcept { return view(method_) == "HEAD"; }
@@ -65,13 +70,15 @@ class Http2Request {
     void add_pseudo(std::string_view name, std::string_view value);
     [[nodiscard]] std::optional<HeadError> judge(bool ends_stream, RequestHead& into);
     void settle_authority();
+    void write_upgrade(std::string_view websocket_key);
 
     HeadBounds bounds_;
     std::string text_;    // values of pseudo-fields, and lines "name: value" CRLF
     std::string cookies_; // the crumbs, joined
     std::vector<Entry> entries_;
     std::vector<Field> fields_;
-    Range method_, scheme_, path_, authority_;
+    Range method_, scheme_, path_, authority_, protocol_;
+    std::size_t given_ = 0; // entries that are the client's
     std::size_t count_ = 0; // as max_fields counts them, also those that were not kept
     std::size_t bytes_ = 0; // as max_head counts them
     std::optional<HeadError> error_;

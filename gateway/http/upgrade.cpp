@@ -2,6 +2,7 @@
 
 #include "http/ascii.hpp"
 #include "http/framing.hpp"
+#include "http/websocket.hpp"
 
 #include <algorithm>
 
@@ -39,6 +40,16 @@ void append(std::string& list, std::string_view protocol) {
 }
 
 } // namespace
+
+bool accepts_websocket(const RequestHead& request, const ResponseHead& answer) {
+    const auto named = [](std::span<const Field> fields, std::string_view name) {
+        const auto found = std::ranges::find_if(
+            fields, [name](const Field& field) { return ascii::equals_folded(field.name, name); });
+        return found == fields.end() ? std::string_view{} : found->value;
+    };
+    const std::string due = websocket_accept(named(request.fields, "sec-websocket-key"));
+    return !due.empty() && named(answer.fields, "sec-websocket-accept") == due;
+}
 
 std::string offered_protocols(const RequestHead& request, std::span<const std::string> allowed) {
     std::string offer;

@@ -23,4 +23,8 @@ offered_protocols(const RequestHead& request, std::span<const std::string> allow
 // connection option "upgrade".
 [[nodiscard]] std::string chosen_protocols(const ResponseHead& answer, std::string_view offer);
 
+// True if a 101 has the Sec-WebSocket-Accept for the request's Sec-WebSocket-Key (RFC 6455 section
+// 4.1).
+[[nodiscard]] bool accepts_websocket(const RequestHead& request, const ResponseHead& answer);
+
 } // namespace stint::http

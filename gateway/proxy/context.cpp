@@ -38,6 +38,13 @@ heavy_hitters_for(const routing::Snapshot& snapshot, const ActiveConfig* former)
     return std::make_shared<const ActiveConfig::HeavyHittersByLimit>(std::move(all));
 }
 
+bool lets_websockets_through(const routing::Snapshot& snapshot) {
+    return std::ranges::any_of(snapshot.routes.routes(), [](const routing::Route& route) {
+        return route.answer == nullptr &&
+               std::ranges::find(route.upgrades, "websocket") != route.upgrades.end();
+    });
+}
+
 server::ConnectionSettings settings_of(const routing::Snapshot& snapshot, server::Loop& loop) {
     return {
         .head_timeout = snapshot.timeouts.head,
@@ -50,7 +57,8 @@ server::ConnectionSettings settings_of(const routing::Snapshot& snapshot, server
         .max_connections_per_client = snapshot.max_connections_per_client,
         .prefixes = snapshot.prefixes,
         .trusted = &snapshot.trusted,
-        .head_blocks = &loop.head_blocks(snapshot.heads.max_head)};
+        .head_blocks = &loop.head_blocks(snapshot.heads.max_head),
+        .websockets = lets_websockets_through(snapshot)};
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include "http/ratelimit_fields.hpp"
 #include "http/response.hpp"
 #include "net/buffer_pool.hpp"
+#include "net/byte_end.hpp"
 #include "net/stream.hpp"
 #include "net/types.hpp"
 #include "routing/client_address.hpp"
@@ -15,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -159,9 +161,10 @@ class ClientStream {
         bytes_in_ += in;
         bytes_out_ += out;
     }
-    // Hands the connection over, after a 101. early: set to the bytes that came already, which stay
-    // in place. Returns null if the client has gone.
-    [[nodiscard]] virtual net::Task<net::Stream*> take_over(std::span<const char>& early) = 0;
+    // Hands the client's bytes over, after a 101. early: set to the bytes that came already, which
+    // stay in place. The result must not outlive the stream; it is null if the client has gone.
+    [[nodiscard]] virtual net::Task<std::unique_ptr<net::ByteEnd>>
+    take_over(std::span<const char>& early) = 0;
     // Turns the call of RequestHandler::poll_tunnel() with each tick on or off.
     virtual void watch_for_reset(bool on) noexcept = 0;
 

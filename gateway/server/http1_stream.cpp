@@ -237,14 +237,14 @@ net::Stream* Http1Stream::raw_body() noexcept {
     return framing_.chunked() || http1_->io().tls() != nullptr ? nullptr : &http1_->io();
 }
 
-net::Task<net::Stream*> Http1Stream::take_over(std::span<const char>& early) {
+net::Task<std::unique_ptr<net::ByteEnd>> Http1Stream::take_over(std::span<const char>& early) {
     co_await http1_->input().hand_over();
     const ErrorCode& ended = http1_->input().error();
     if (ended && ended != net::asio::error::eof)
         co_return nullptr;
     early = http1_->input().received().bytes().subspan(consumed_);
     consumed_ += early.size();
-    co_return &http1_->io();
+    co_return std::make_unique<net::SocketEnd>(http1_->io());
 }
 
 void Http1Stream::watch_for_reset(bool on) noexcept {

@@ -66,7 +66,8 @@ class Http1Stream final : public ClientStream {
     void poll_peer_close() override;
     void resume(Step next) override;
     [[nodiscard]] net::Stream* raw_body() noexcept override;
-    [[nodiscard]] net::Task<net::Stream*> take_over(std::span<const char>& early) override;
+    [[nodiscard]] net::Task<std::unique_ptr<net::ByteEnd>>
+    take_over(std::span<const char>& early) override;
     void watch_for_reset(bool on) noexcept override;
 
   private:

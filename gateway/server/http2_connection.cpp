@@ -24,7 +24,8 @@ settings_for(const Http2Bounds& bounds, const ConnectionSettings& settings) noex
         .stream_window = static_cast<std::uint32_t>(bounds.stream_window),
         .connection_window = static_cast<std::uint32_t>(bounds.connection_window),
         .max_header_list = static_cast<std::uint32_t>(
-            std::min<std::size_t>(settings.max_head, std::numeric_limits<std::uint32_t>::max()))};
+            std::min<std::size_t>(settings.max_head, std::numeric_limits<std::uint32_t>::max())),
+        .connect_protocol = settings.websockets};
 }
 
 } // namespace
@@ -223,8 +224,9 @@ void Http2Connection::end_request(Http2Stream& stream) {
     state.next = Step::pending;
     if (state.closed)
         return;
-    if (end.reset || !stream.head_sent())
-        return reset(stream, Http2Error::internal);
+    if (end.reset || !stream.head_sent()) // RFC 8441 section 5 cancels a broken tunnel
+        return reset(
+            stream, stream.head().extended_connect ? Http2Error::cancel : Http2Error::internal);
     if (state.out.is_in_place()) // the client has not taken them, and they are gone
         return reset(stream, Http2Error::cancel);
     if (!state.out.last() && !state.out.done()) { // the body was only begun

@@ -82,12 +82,14 @@ Http2Session::Http2Session(Http2Events& events, const Http2SessionSettings& sett
     if (nghttp2_session_server_new2(&made, callbacks, this, options) != 0)
         throw std::bad_alloc{};
     session_.reset(made);
-    const std::array<nghttp2_settings_entry, 4> told{
+    const std::array<nghttp2_settings_entry, 5> told{
         {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.max_streams},
          {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.stream_window},
          {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.max_header_list},
-         {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1}}};
-    if (nghttp2_submit_settings(made, NGHTTP2_FLAG_NONE, told.data(), told.size()) != 0 ||
+         {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
+         {NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1}}};
+    const std::size_t count = told.size() - (settings.connect_protocol ? 0 : 1);
+    if (nghttp2_submit_settings(made, NGHTTP2_FLAG_NONE, told.data(), count) != 0 ||
         nghttp2_session_set_local_window_size(
             made, NGHTTP2_FLAG_NONE, 0, static_cast<std::int32_t>(settings.connection_window)) != 0)
         throw std::bad_alloc{};

@@ -24,6 +24,7 @@ struct Http2SessionSettings {
     std::uint32_t stream_window = 0; // bytes of a body that may come unread
     std::uint32_t connection_window = 0;
     std::uint32_t max_header_list = 0; // bytes
+    bool connect_protocol = false;     // extended CONNECT may be sent (RFC 8441)
 };
 
 // The reasons for which the gateway resets a stream or leaves (RFC 9113 section 7).

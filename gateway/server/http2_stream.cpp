@@ -1,15 +1,20 @@
 #include "server/http2_stream.hpp"
 
+#include "http/ascii.hpp"
 #include "http/response_writer.hpp"
 #include "http/rewrite.hpp"
 #include "http/trailers.hpp"
+#include "http/websocket.hpp"
 #include "net/clock.hpp"
 #include "net/stream.hpp"
 #include "server/http1_connection.hpp"
 #include "server/http2_connection.hpp"
+#include "server/http2_tunnel.hpp"
 #include "tls/server.hpp"
 
 #include <algorithm>
+#include <array>
+#include <random>
 #include <utility>
 
 namespace stint::server {
@@ -24,6 +29,14 @@ constexpr std::size_t most_kept = 16 * 1024;
 
 // A DATA frame's head is counted with the bytes sent.
 constexpr std::size_t frame_head = 9;
+
+// Differs from request to request, and is no secret (RFC 6455 section 10.3).
+std::string new_websocket_key() {
+    std::array<std::uint8_t, 16> nonce{};
+    std::random_device random;
+    std::ranges::generate(nonce, [&random] { return static_cast<std::uint8_t>(random()); });
+    return http::websocket_key(nonce);
+}
 
 // True if requests for the host may come on this connection.
 bool serves(Http1Connection& connection, std::string_view host) {
@@ -60,7 +73,8 @@ void Http2Stream::release_large() noexcept {
 }
 
 std::optional<http::HeadError> Http2Stream::begin() {
-    const auto error = state.fields.finish(state.bodiless, head_);
+    const std::string key = state.fields.asks_for_tunnel() ? new_websocket_key() : std::string{};
+    const auto error = state.fields.finish(state.bodiless, head_, key);
     head_.stream = static_cast<std::uint32_t>(state.id);
     state.in.dispatch();
     if (error)
@@ -69,6 +83,8 @@ std::optional<http::HeadError> Http2Stream::begin() {
         head_ = {};
         return http::HeadError{421, "The connection was made to a host with other certificates."};
     }
+    if (head_.extended_connect)
+        return std::nullopt; // early bytes belong to the tunnel
     buffered_body_ = state.in.first();
     bytes_in_ = buffered_body_.size();
     body_done_ = state.in.ended() || !head_.framing.has_body();
@@ -123,10 +139,14 @@ void Http2Stream::drop_buffered_body() noexcept {
     state.in.drop_first();
 }
 
-net::Task<BodyPiece> Http2Stream::read_body(net::Block& into) {
+net::Task<> Http2Stream::wait_for_body() {
     cancelled_ = false;
     while (state.in.size() == 0 && !state.in.ended() && !state.closed && !cancelled_)
         co_await read_.wait();
+}
+
+net::Task<BodyPiece> Http2Stream::read_body(net::Block& into) {
+    co_await wait_for_body();
     if (cancelled_ || (state.closed && !state.in.ended()))
         co_return BodyPiece{BodyPiece::Status::gone};
     const std::size_t size = state.in.take(into.span());
@@ -166,10 +186,31 @@ Sent Http2Stream::send_response(const ForwardedResponse& response, const Respons
     http::HeadBuffer& out = http2_->host().loop().head_out;
     out.clear();
     trailers_ = response.trailers;
+    if (!response.protocols.empty())
+        return send_switched(response);
     http::write_downstream_head(
         out, response.head, {.chunked = false, .keep_alive = true, .trailers = response.trailers},
         response.request_id, response.date, response.shaping, response.policies);
     return send_head(out.view(), piece.payload, piece.last, trailer_of(piece));
+}
+
+// A 101 is a 200 that has a body (RFC 8441 section 5).
+Sent Http2Stream::send_switched(const ForwardedResponse& response) {
+    if (state.closed)
+        return Sent::gone;
+    http::HeadBuffer& out = http2_->host().loop().head_out;
+    http::write_switching_head(
+        out, response.head, response.protocols, response.request_id, response.shaping,
+        response.policies);
+    head_sent_ = true;
+    bytes_out_ += out.size();
+    std::vector<http::Http2Field>& fields = http2_->fields();
+    http::fields_of_response(out.view(), fields);
+    fields.front().value = "200";
+    std::erase_if(fields, [](const http::Http2Field& field) {
+        return http::ascii::equals_folded(field.name, "sec-websocket-accept");
+    });
+    return http2_->submit_response(*this, true) ? Sent::all : Sent::gone;
 }
 
 Sent Http2Stream::send_local(const http::Response& response, std::string_view date) {
@@ -260,8 +301,12 @@ void Http2Stream::resume(Step next) {
     http2_->look_at(*this);
 }
 
-net::Task<net::Stream*> Http2Stream::take_over(std::span<const char>&) {
-    co_return nullptr; // no protocol is offered that would need it
+net::Task<std::unique_ptr<net::ByteEnd>> Http2Stream::take_over(std::span<const char>& early) {
+    if (state.closed && !state.in.ended())
+        co_return nullptr;
+    early = state.in.first();
+    consumed(early.size());
+    co_return std::make_unique<Http2Tunnel>(*http2_, *this);
 }
 
 } // namespace stint::server

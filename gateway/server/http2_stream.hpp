@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,6 +60,8 @@ class Http2Stream final : public ClientStream {
     // Arms the deadline for the client to take more of a response whose handler has ended; disarms
     // it if nothing is left.
     void watch_sending();
+    // Waits for bytes of the body, or its end, or cancel().
+    [[nodiscard]] net::Task<> wait_for_body();
 
     // --- ClientStream ---
     [[nodiscard]] std::string_view read_ahead(net::Block& into) override;
@@ -81,12 +84,14 @@ class Http2Stream final : public ClientStream {
     void poll_peer_close() override;
     void resume(Step next) override;
     [[nodiscard]] net::Stream* raw_body() noexcept override { return nullptr; }
-    [[nodiscard]] net::Task<net::Stream*> take_over(std::span<const char>& early) override;
+    [[nodiscard]] net::Task<std::unique_ptr<net::ByteEnd>>
+    take_over(std::span<const char>& early) override;
     void watch_for_reset(bool) noexcept override {}
 
   private:
     [[nodiscard]] Sent
     send_head(std::string_view head, std::string_view payload, bool last, std::string trailer);
+    [[nodiscard]] Sent send_switched(const ForwardedResponse& response);
     [[nodiscard]] std::string trailer_of(const ResponsePiece& piece) const;
     void on_stalled() noexcept;
 

@@ -40,6 +40,7 @@ struct ConnectionSettings {
     // True: responses to pipelined requests are sent together, as long as their handlers do not
     // wait.
     bool batches_responses = false;
+    bool websockets = false; // a route lets them through
     // The explanations sent with 431 and 414: string literals.
     std::string_view head_too_large = "the request's head is larger than max_head";
     std::string_view target_too_long = "the request's target is longer than max_target";

@@ -68,6 +68,10 @@ class Clients(SystemTest):
         self.assertEqual(got["refused"]["status"], 429)
         self.assertGreater(int(got["refused"]["retry"]), 3000)
 
+    @unittest.skipUnless(shutil.which("node"), "node is not installed")
+    def test_a_websocket_of_node(self):
+        self.assertEqual(self.node("socket"), "hi")
+
     @unittest.skipUnless(importlib.util.find_spec("httpx") and importlib.util.find_spec("h2"),
                          "python3-httpx and python3-h2 are not installed")
     def test_httpx(self):

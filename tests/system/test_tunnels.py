@@ -17,11 +17,15 @@ class Tunnels(SystemTest):
         self.upstream = self.start_upstream(script)
         return self.stint_before(self.upstream, **more)
 
-    def opened(self, stint):
+    def attempt(self, stint):
+        """A client that has asked for a WebSocket, and the status that answered it."""
         client = RawClient(stint.port)
         self.addCleanup(client.close)
-        head = websocket.handshake(client)
-        self.assertTrue(head.startswith("HTTP/1.1 101 "), head)
+        return client, int(websocket.handshake(client).split()[1])
+
+    def opened(self, stint):
+        client, status = self.attempt(stint)
+        self.assertEqual(status, 101)
         return client
 
     def exchange(self, client, message, opcode=websocket.BINARY):
@@ -92,10 +96,8 @@ class Tunnels(SystemTest):
                     limits={"cap": {"concurrent": 1, "ws_holds_slot": holds}},
                     route_limits=["cap"])
                 first = self.opened(stint)
-                second = RawClient(stint.port)
-                self.addCleanup(second.close)
-                head = websocket.handshake(second)
-                self.assertTrue(head.startswith(f"HTTP/1.1 {status} "), head)
+                second, answered = self.attempt(stint)
+                self.assertEqual(answered, status)
                 self.exchange(first, b"still here")
                 first.close()
                 second.close()

@@ -58,7 +58,8 @@ const std::string switched =
 const std::string no_offer =
     head("GET /chat HTTP/1.1", "Host: a", "Sec-WebSocket-Key: dGhlIHNhbXBsZQ==");
 
-const Row::OverHttp2 websockets = left_out("RFC 8441 is not there yet");
+const Row::OverHttp2 websockets = left_out(
+    "RFC 8441 5: the gateway makes the key, and checks it; tests/system/test_tunnels_http2.py");
 
 const Rows tunnels{
     {.name = "a WebSocket is offered, taken and carried both ways",

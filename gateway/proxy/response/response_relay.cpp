@@ -95,6 +95,8 @@ void ResponseRelay::note(const ResponseHead& head) {
 
 Answer ResponseRelay::on_final(const ResponseHead& head) {
     const routing::Route& route = request_.route();
+    if (request_.head().extended_connect && head.status < 300) [[unlikely]]
+        return fail("did not switch protocols"); // the client would take a 200 for a switch
     note(head);
     if (head.status >= 500 && route.retry.on_status(head.status) && sender_.should_retry({}, true))
         [[unlikely]]

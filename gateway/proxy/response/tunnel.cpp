@@ -7,12 +7,14 @@ namespace stint::proxy {
 Tunnel::Tunnel(
     Context& context,
     server::ClientStream& stream,
-    net::Stream& client,
+    net::ByteEnd& client,
     net::Stream& upstream,
     Duration idle)
-    : context_{context}, stream_{stream}, idle_{idle}, up_{client, upstream, End::client_failed,
-                                                           End::upstream_failed},
-      down_{upstream, client, End::upstream_failed, End::client_failed} {
+    : context_{context}, stream_{stream}, idle_{idle}, upstream_{upstream},
+      up_{client, upstream_, End::client_failed, End::upstream_failed}, down_{
+                                                                            upstream_, client,
+                                                                            End::upstream_failed,
+                                                                            End::client_failed} {
     ++context_.counters.tunnels_open;
 }
 
@@ -44,18 +46,11 @@ net::Task<> Tunnel::carry(Way& way) {
 // Relays one piece. Waits or yields before each read, so that a sender that never pauses leaves
 // time for other connections.
 net::Task<bool> Tunnel::carry_piece(Way& way) {
-    ErrorCode failed;
-    if (!way.dry && net::has_buffered(way.from)) {
-        co_await net::yield_to_others(way.from.socket());
-    } else {
-        auto [error] = co_await net::wait_readable(way.from);
-        failed = error;
-    }
+    const ErrorCode failed = co_await way.from.readable(way.dry);
     if (over())
         co_return false;
     const net::Block block = context_.body_blocks.borrow();
-    const net::Received got =
-        failed ? net::Received{failed} : net::read_now(way.from, block.span());
+    const net::Received got = failed ? net::Received{failed} : way.from.read(block.span());
     way.dry = got.error == net::asio::error::would_block;
     if (way.dry)
         co_return true;
@@ -77,7 +72,7 @@ net::Task<bool> Tunnel::deliver(Way& way, std::string_view bytes) {
     gather.add(bytes);
     for (;;) {
         const std::size_t before = gather.bytes();
-        ErrorCode error = net::write_now(way.to, gather);
+        ErrorCode error = way.to.write(gather);
         way.bytes += before - gather.bytes();
         if (gather.bytes() < before)
             touch();
@@ -86,7 +81,7 @@ net::Task<bool> Tunnel::deliver(Way& way, std::string_view bytes) {
         if (!error) {
             way.reads = false;
             watch();
-            auto [failed] = co_await net::wait_writable(way.to);
+            const ErrorCode failed = co_await way.to.writable();
             error = failed;
         }
         if (over())
@@ -103,7 +98,7 @@ net::Task<bool> Tunnel::deliver(Way& way, std::string_view bytes) {
 
 // Ends one way: the sender has closed its side, and all that it sent before has been passed on.
 void Tunnel::finish(Way& way) noexcept {
-    net::shutdown_send(way.to);
+    way.to.shutdown_send();
     way.reads = false;
     watch();
     if (ended_ways_++ > 0)
@@ -116,18 +111,16 @@ void Tunnel::end(End why) noexcept {
     end_ = why;
     disarm();
     // A reset tells the upstream that the client's stream broke off and did not end.
-    if (why == End::client_failed)
-        net::reset_on_close(up_.to);
-    net::close(up_.to);
-    net::cancel(down_.to);
+    up_.to.close(why == End::client_failed);
+    down_.to.cancel();
 }
 
 void Tunnel::poll_peer_close() noexcept {
     if (over())
         return;
-    if (net::was_reset(up_.from))
+    if (up_.from.was_reset())
         end(End::client_failed);
-    else if (net::was_reset(down_.from))
+    else if (down_.from.was_reset())
         end(End::upstream_failed);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "net/buffer_pool.hpp"
+#include "net/byte_end.hpp"
 #include "net/deadlines.hpp"
 #include "net/stream.hpp"
 #include "proxy/context.hpp"
@@ -35,7 +36,7 @@ class Tunnel : private net::Deadline {
     Tunnel(
         Context& context,
         server::ClientStream& stream,
-        net::Stream& client,
+        net::ByteEnd& client,
         net::Stream& upstream,
         Duration idle);
     ~Tunnel();
@@ -60,12 +61,12 @@ class Tunnel : private net::Deadline {
 
   private:
     struct Way {
-        net::Stream& from;
-        net::Stream& to;
+        net::ByteEnd& from;
+        net::ByteEnd& to;
         End from_failed;
         End to_failed;
         std::uint64_t bytes = 0;
-        bool dry = true;   // nothing can be read until the socket is readable
+        bool dry = true;   // nothing can be read until the sender is readable
         bool reads = true; // false: waits for its receiver, or its stream has ended
     };
 
@@ -81,6 +82,7 @@ class Tunnel : private net::Deadline {
     Context& context_;
     server::ClientStream& stream_;
     const Duration idle_;
+    net::SocketEnd upstream_;
     Way up_;
     Way down_;
     End end_ = End::none;

@@ -18,13 +18,15 @@ std::unique_ptr<Upgrade> Upgrade::offered_by(Request& request) {
 }
 
 std::string Upgrade::chosen_by(const ResponseHead& head) const {
+    if (request_.head().extended_connect && !http::accepts_websocket(request_.head(), head))
+        return {};
     return http::chosen_protocols(head, offer_);
 }
 
 net::Task<> Upgrade::run(upstream::UpstreamStream& upstream) {
     std::span<const char> early;
-    net::Stream* const client = co_await request_.stream().take_over(early);
-    if (client == nullptr)
+    client_ = co_await request_.stream().take_over(early);
+    if (client_ == nullptr)
         request_.abort(AbortReason::client_gone);
     if (request_.is_aborted())
         co_return;
@@ -32,7 +34,7 @@ net::Task<> Upgrade::run(upstream::UpstreamStream& upstream) {
     std::size_t size = 0;
     net::Stream& server = upstream.take_over(block, size);
     Tunnel& tunnel = tunnel_.emplace(
-        request_.context(), request_.stream(), *client, server,
+        request_.context(), request_.stream(), *client_, server,
         request_.route().timeouts.tunnel_idle);
     carries_up_ = true;
     try {

@@ -28,7 +28,8 @@ class Upgrade {
 
     // Returns the protocols to offer to the upstream, never empty.
     [[nodiscard]] std::string_view offer() const noexcept { return offer_; }
-    // Returns the protocols that a 101 switches to; empty if one of them was not offered.
+    // Returns the protocols that a 101 switches to; empty if one of them was not offered, or if it
+    // does not accept the WebSocket that the gateway has asked for.
     [[nodiscard]] std::string chosen_by(const ResponseHead& head) const;
     // Notes that the 101 was sent to the client.
     void set_switched() noexcept { switched_ = true; }
@@ -52,6 +53,7 @@ class Upgrade {
     Request& request_;
     const std::string offer_;
     bool switched_ = false;
+    std::unique_ptr<net::ByteEnd> client_; // the tunnel's client; null before run()
     std::optional<Tunnel> tunnel_;
     bool carries_up_ = false;
     net::Event carried_up_;

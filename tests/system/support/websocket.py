@@ -61,9 +61,9 @@ def handshake(client, target="/", fields=()):
     return head
 
 
-def answer_handshake(connection):
-    """Reads an opening request and switches."""
-    request = connection.read_request_head()
+def answer_handshake(connection, request=None):
+    """Reads an opening request, unless it was read, and switches."""
+    request = request or connection.read_request_head()
     key = request.get("Sec-WebSocket-Key")
     connection.send(
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -32,7 +32,7 @@ struct Played {
         request.begin(bounds);
         for (const auto& [name, value] : fields)
             last = request.add(name, value);
-        error = request.finish(ends_stream, head);
+        error = request.finish(ends_stream, head, "the key");
     }
     [[nodiscard]] int status() const { return error ? error->status : 200; }
     [[nodiscard]] std::string value(std::string_view name) const {
@@ -123,6 +123,13 @@ TEST_CASE("Host and :authority must agree") {
     CHECK(Played{get({{"host", "A.example"}})}.value("host") == "A.example");
     CHECK(status_of(get({{"host", "b.example"}})) == 400);
     CHECK(status_of(get({{"host", "a.example"}, {"host", "a.example"}})) == 400);
+    const Fields rest{{":method", "GET"}, {":scheme", "http"}, {":path", "/"}};
+    for (const char* name : {"host", ":authority"}) {
+        Fields empty = rest;
+        empty.emplace_back(name, "");
+        CHECK(status_of(empty) == 400);
+    }
+    CHECK(status_of(rest) == 400);
     const Fields only_host{
         {":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {"host", "b.example"}};
     CHECK(Played{only_host}.head.authority == "b.example");
@@ -234,4 +241,55 @@ TEST_CASE("a HEAD request is known even if it is refused") {
     const Played played{fields};
     CHECK(played.status() == 400);
     CHECK(played.request.is_head_request());
+}
+
+namespace {
+
+Fields extended_connect(std::string protocol, Fields more = {}) {
+    Fields fields{
+        {":method", "CONNECT"},
+        {":protocol", std::move(protocol)},
+        {":scheme", "https"},
+        {":authority", "a.example"},
+        {":path", "/chat?q"}};
+    fields.insert(fields.end(), more.begin(), more.end());
+    return fields;
+}
+
+} // namespace
+
+TEST_CASE("an extended CONNECT for a WebSocket is the request that HTTP/1.1 has for it") {
+    const Played played{
+        extended_connect(
+            "websocket", {{"sec-websocket-key", "the client's"}, {"sec-websocket-version", "13"}}),
+        false};
+    REQUIRE(played.status() == 200);
+    CHECK(played.head.extended_connect);
+    CHECK(played.head.method == "GET");
+    CHECK(played.head.path == "/chat");
+    CHECK(played.head.authority == "a.example");
+    CHECK_FALSE(played.head.framing.has_body());
+    CHECK(played.value("connection") == "Upgrade");
+    CHECK(played.value("upgrade") == "websocket");
+    CHECK(played.value("sec-websocket-key") == "the key");
+    CHECK(played.value("sec-websocket-version") == "13");
+}
+
+TEST_CASE("an extended CONNECT must be whole, and for a WebSocket") {
+    CHECK(status_of(extended_connect("WebSocket"), false) == 200);
+    CHECK(status_of(extended_connect("connect-udp"), false) == 501);
+    CHECK(status_of(extended_connect(""), false) == 501);
+    CHECK(status_of(extended_connect("websocket", {{"content-length", "2"}}), false) == 400);
+    CHECK(status_of(extended_connect("websocket", {{"upgrade", "websocket"}}), false) == 400);
+    CHECK(
+        status_of(
+            {{":method", "GET"},
+             {":protocol", "websocket"},
+             {":scheme", "https"},
+             {":authority", "a"},
+             {":path", "/"}}) == 400);
+    Fields without_path = extended_connect("websocket");
+    without_path.pop_back();
+    CHECK(status_of(without_path, false) == 400);
+    CHECK_FALSE(Played{get()}.head.extended_connect);
 }
