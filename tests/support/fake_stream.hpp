@@ -146,7 +146,9 @@ class FakeStream final : public server::ClientStream {
         resumed_.signal();
     }
     net::Stream* raw_body() noexcept override { return nullptr; }
-    net::Task<net::Stream*> take_over(std::span<const char>&) override { co_return nullptr; }
+    net::Task<std::unique_ptr<net::ByteEnd>> take_over(std::span<const char>&) override {
+        co_return nullptr;
+    }
     void watch_for_reset(bool) noexcept override {}
 
   private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "limits/registry.hpp"
+#include "loopback_fence.hpp"
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
 #include "proxy/context.hpp"
@@ -117,6 +118,7 @@ class InProcessGateway {
     std::unique_ptr<runtime::ConnectionDispatcher> dispatcher_;
     std::vector<std::shared_ptr<runtime::Listener>> listeners_;
     std::unique_ptr<net::asio::io_context> loop_;
+    LoopbackFence fence_;
     net::Endpoint address_;
     net::Endpoint half_close_address_;
     net::Endpoint permits_address_;

@@ -1,0 +1,55 @@
+#include "loopback_fence.hpp"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <system_error>
+
+namespace stint::test {
+namespace {
+
+void require(bool done, const char* what) {
+    if (!done)
+        throw std::system_error{errno, std::generic_category(), what};
+}
+
+} // namespace
+
+LoopbackFence::LoopbackFence() : socket_{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)} {
+    require(socket_.get() >= 0, "socket");
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const address = reinterpret_cast<sockaddr*>(&at);
+    socklen_t size = sizeof at;
+    require(::bind(socket_.get(), address, size) == 0, "bind");
+    require(::getsockname(socket_.get(), address, &size) == 0, "getsockname");
+    require(::connect(socket_.get(), address, size) == 0, "connect"); // to itself
+    processor_ = ::sched_getcpu();
+}
+
+void LoopbackFence::wait() {
+    const int now_on = ::sched_getcpu();
+    if (now_on != processor_) { // what was sent there may be there still
+        cpu_set_t before;
+        cpu_set_t there;
+        CPU_ZERO(&there);
+        CPU_SET(static_cast<std::size_t>(processor_), &there);
+        require(::sched_getaffinity(0, sizeof before, &before) == 0, "sched_getaffinity");
+        require(::sched_setaffinity(0, sizeof there, &there) == 0, "sched_setaffinity");
+        send_and_receive();
+        require(::sched_setaffinity(0, sizeof before, &before) == 0, "sched_setaffinity");
+    }
+    send_and_receive();
+    processor_ = ::sched_getcpu();
+}
+
+void LoopbackFence::send_and_receive() {
+    char byte = 0;
+    require(::send(socket_.get(), &byte, 1, 0) == 1, "send");
+    require(::recv(socket_.get(), &byte, 1, 0) == 1, "recv");
+}
+
+} // namespace stint::test
