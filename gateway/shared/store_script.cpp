@@ -10,6 +10,7 @@ local known_base = tonumber(ARGV[7])
 local registry = KEYS[1]
 local slack = math.min(250, ttl / 20)
 local keep = 40 * 24 * 3600 * 1000
+local apart_most = 1000 -- by which the wall clocks of gateways may differ
 
 local function pairs_of(key)
     local flat, map = redis.call('HGETALL', key), {}
@@ -461,8 +462,11 @@ local grant = hold
 if quiet and mine.state == 'a' and want > 0 then
     local room = number - held_by_others
     local most = wanting == 1 and room or math.min(room, own.part)
-    -- A window that another gateway has opened already may not be filled twice.
-    if window >= tonumber(counter.window or -1) then grant = math.max(hold, most) end
+    -- What a gateway has used of a window it gives up in a later one, by its own wall clock. Another
+    -- one, whose clock has not come so far, may not fill the former window a second time. A store
+    -- that has forgotten which window that was waits until it is over for all.
+    local forgotten = window > 0 and now < since + apart_most
+    if window >= tonumber(counter.window or -1) and not forgotten then grant = math.max(hold, most) end
 end
 -- After a lower number each gives up what is beyond its part.
 local others_lack, wanted = hold + held_by_others > number and 1 or 0, 0
@@ -472,7 +476,7 @@ for _, party in ipairs(parties) do
 end
 local lacks = grant < math.min(want, own.part)
 
-if hold < (last and last.hold or 0) and window > tonumber(counter.window or -1) then
+if (not last or hold < last.hold) and window > tonumber(counter.window or 0) then
     redis.call('HSET', KEYS[2], 'window', window)
 end
 local place, first_fence, fences = '', 0, 0

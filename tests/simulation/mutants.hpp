@@ -35,7 +35,7 @@ inline constexpr Mutant mutants[] = {
     {"a dead session's use does not age", "now >= session.died + span", "true"},
     {"an old call is carried out", "seq <= last.seq", "false"},
     {"a share is used in a window that was over for its former holder",
-     "if window >= tonumber(counter.window or -1) then grant", "if true then grant"},
+     "window >= tonumber(counter.window or -1) and not forgotten", "not forgotten"},
     {"the others' shares are not counted",
      "held_by_others = held_by_others + held\n            parties", "parties"},
     {"an epoch after one in doubt is trusted",

@@ -174,9 +174,10 @@ std::uint64_t Counters::use(const Charge& charge, const Now& now) const {
     const std::lock_guard lock{shard.mutex};
     const auto* const entry = ShareTable::find_in(shard.shares, counter_of(charge.key));
     const CounterCell* const live = live_slot(shard, charge.key, now);
-    const std::uint64_t exact = entry != nullptr  ? entry->used.within(per_, now.steady)
-                                : live != nullptr ? live->used
-                                                  : 0;
+    // A window by the clock may be longer than `per`: a day of 25 hours, or one that a wall clock
+    // set back has made longer.
+    const std::uint64_t recent = entry != nullptr ? entry->used.within(per_, now.steady) : 0;
+    const std::uint64_t exact = std::max(recent, live != nullptr ? live->used : 0);
     if (shard.overflow == nullptr) [[likely]]
         return exact;
     const ChargeTerms terms = this->terms(shard, charge);

@@ -41,6 +41,20 @@ TEST_CASE("a day's window ends at midnight there, also when the day has 23 or 25
     }
 }
 
+TEST_CASE("what a share has used of a day counts until midnight, also when the day has 25 hours") {
+    LimitSpec spec = daily("Europe/Berlin");
+    spec.identity.key = "client_ip";
+    Limit limit{spec};
+    const Now begin = on(2024y / 10 / 26, 22h);
+    const Charge one{.limit = &limit, .key = key(1), .quota = 8};
+    REQUIRE(limit.set_share(key(1), {{3, 0}, begin.steady + 48h}, begin));
+    REQUIRE(admit_one(limit, 8, begin, key(1)).allowed());
+
+    CHECK(limit.use(one, on(2024y / 10 / 27, 22h)) == 1); // 24 h later
+    CHECK(limit.use(one, on(2024y / 10 / 27, 23h - 1ns)) == 1);
+    CHECK(limit.use(one, on(2024y / 10 / 27, 23h)) == 0);
+}
+
 TEST_CASE("weeks begin on Monday and months on their first") {
     Limit weekly{daily("UTC", CalendarUnit::week)};
     REQUIRE(admit_one(weekly, 1, on(2024y / 4 / 3, 12h)).allowed());
