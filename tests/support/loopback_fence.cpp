@@ -27,26 +27,18 @@ LoopbackFence::LoopbackFence() : socket_{::socket(AF_INET, SOCK_DGRAM | SOCK_CLO
     require(::bind(socket_.get(), address, size) == 0, "bind");
     require(::getsockname(socket_.get(), address, &size) == 0, "getsockname");
     require(::connect(socket_.get(), address, size) == 0, "connect"); // to itself
-    processor_ = ::sched_getcpu();
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &here);
+    require(::sched_getaffinity(0, sizeof former_, &former_) == 0, "sched_getaffinity");
+    require(::sched_setaffinity(0, sizeof here, &here) == 0, "sched_setaffinity");
+}
+
+LoopbackFence::~LoopbackFence() {
+    (void)::sched_setaffinity(0, sizeof former_, &former_);
 }
 
 void LoopbackFence::wait() {
-    const int now_on = ::sched_getcpu();
-    if (now_on != processor_) { // what was sent there may be there still
-        cpu_set_t before;
-        cpu_set_t there;
-        CPU_ZERO(&there);
-        CPU_SET(static_cast<std::size_t>(processor_), &there);
-        require(::sched_getaffinity(0, sizeof before, &before) == 0, "sched_getaffinity");
-        require(::sched_setaffinity(0, sizeof there, &there) == 0, "sched_setaffinity");
-        send_and_receive();
-        require(::sched_setaffinity(0, sizeof before, &before) == 0, "sched_setaffinity");
-    }
-    send_and_receive();
-    processor_ = ::sched_getcpu();
-}
-
-void LoopbackFence::send_and_receive() {
     char byte = 0;
     require(::send(socket_.get(), &byte, 1, 0) == 1, "send");
     require(::recv(socket_.get(), &byte, 1, 0) == 1, "recv");

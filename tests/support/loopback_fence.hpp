@@ -3,23 +3,27 @@
 
 #include "base/descriptor.hpp"
 
+#include <sched.h>
+
 namespace stint::test {
 
 // Under load the kernel leaves packets of the loopback device to a thread of its own (ksoftirqd),
 // and a send() returns before its bytes can be read. It delivers those of one processor in the
-// order of their sending, so a datagram that arrives tells of all before it.
+// order of their sending, so a datagram that arrives tells of all before it. For this a fence keeps
+// the thread that has made it on one processor.
 class LoopbackFence {
   public:
     // Throws std::system_error.
     LoopbackFence();
-    // Waits for what this thread has sent since the last call. Throws std::system_error.
+    LoopbackFence(const LoopbackFence&) = delete;
+    LoopbackFence& operator=(const LoopbackFence&) = delete;
+    ~LoopbackFence();
+    // Waits for what the thread has sent. Throws std::system_error.
     void wait();
 
   private:
-    void send_and_receive();
-
+    cpu_set_t former_{}; // the processors of the thread
     Descriptor socket_;
-    int processor_ = -1; // on which this thread was at the last call
 };
 
 } // namespace stint::test
