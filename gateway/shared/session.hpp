@@ -18,7 +18,7 @@ namespace stint::shared {
 struct SessionTerms {
     std::string gateway; // unique to the gateway, the same over its restarts; no space, no colon
     std::string session; // unique to the process; no space, no colon
-    Duration time_to_live = std::chrono::seconds{30}; // the same in all gateways; at least 5 s
+    Duration time_to_live = std::chrono::seconds{30}; // the same in all gateways
     Duration timeout = std::chrono::seconds{1};       // a call without a reply is given up
     // A want is answered so long after its call at most, if the store recalls a share for it.
     Duration recall_wait = std::chrono::milliseconds{10};

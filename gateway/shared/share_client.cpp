@@ -165,7 +165,7 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
         leases->cover_at_most(leaving_ ? 0 : hold); // before others can have what is given up
     if (leases != nullptr && hold == 0)
         leases->drop_fences();
-    const Duration span = span_of(counter.of);
+    const Duration span = span_of(counter.of, session_.terms().time_to_live);
     const Duration life = 2 * (span + session_.terms().time_to_live) + 1min;
     std::vector<std::string> arguments = session_.arguments("sync", now.steady);
     counter.note_demand(now);
@@ -224,7 +224,10 @@ void ShareClient::look_after(ShareCounter& counter, const Now& now) {
         return schedule(counter, now.steady + between_looks_without_session);
     }
     if (counter.call != 0)
-        return schedule(counter, now.steady + least_backoff(counter.of));
+        return schedule(
+            counter,
+            now.steady +
+                next_backoff({}, counter.of, most_backoff(false, session_.terms().time_to_live)));
     if (leaving_)
         return counter.left ? schedule(counter, counter.refresh) : sync(counter, 0, now);
     if (!counter.told)

@@ -118,6 +118,7 @@ class ShareClient {
     void send_beat(const Now& now);
     void beaten(const Session::Beaten& beaten, SteadyTime ended, const Now& now);
     void lose_shares(SteadyTime ended, const Now& now);
+    void slow_down(ShareCounter& counter, const Now& now);
     void
     take_leases(const ShareCounter& counter, const Reply& reply, const Sent& sent, bool overbooked);
     std::uint64_t send(std::string name, std::vector<std::string> arguments, const Sent& sent);

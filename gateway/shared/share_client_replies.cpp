@@ -54,7 +54,7 @@ void ShareClient::failed(std::uint64_t call, const Now& now) {
 void ShareClient::give_up(ShareCounter& counter, const Now& now) {
     counter.call = 0;
     counter.answer_by = {};
-    counter.note_failure(now.steady);
+    counter.note_failure(session_.terms().time_to_live, now.steady);
     schedule(counter, counter.retry_after);
     listener_.failed(counter.name);
 }
@@ -104,9 +104,9 @@ void ShareClient::take_grant(
         return forget(counter, now);
     }
     const bool first = counter.backoff == Duration::zero(); // the demand has just begun
-    counter.note_reply(grew, now.steady);
+    counter.note_reply(grew, session_.terms().time_to_live, now.steady);
     if (!gives)
-        counter.note_silence(now.steady);
+        counter.note_silence(session_.terms().time_to_live, now.steady);
     const bool uses_all = (grew || !counter.others_lack) && !leaving_;
     take_leases(counter, reply, sent, counter.held + units_at(reply, 6) > counter.number);
     use_share(counter, uses_all ? counter.held : counter.share, now);
@@ -198,7 +198,17 @@ void ShareClient::lose_shares(SteadyTime ended, const Now& now) {
         const limits::Numbers whole = counter.of.numbers;
         counter.held =
             std::min(counter.held, counter.of.limit->use(charge_on(counter.of, whole), now));
+        if (counter.of.limit->identity().algorithm == limits::Algorithm::token_bucket)
+            slow_down(counter, now);
     }
+}
+
+// A token bucket's debt is paid off no faster than what is held of it allows: others may have the
+// rest.
+void ShareClient::slow_down(ShareCounter& counter, const Now& now) {
+    const limits::Numbers held = numbers_of_units(counter.of, counter.held);
+    if (counter.of.limit->set_share(counter.of.key, {held, now.steady}, now)) // ended at once
+        use_share(counter, 0, now);
 }
 
 } // namespace stint::shared

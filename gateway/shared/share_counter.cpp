@@ -89,10 +89,9 @@ void ShareCounter::note_demand(const Now& now) {
     used_at = now.steady;
 }
 
-void ShareCounter::note_reply(bool grew, SteadyTime now) {
-    const Duration most = leases_of(of) != nullptr ? most_lock_backoff : most_backoff;
-    backoff = grew || !wants_all ? Duration::zero()
-                                 : std::clamp<Duration>(2 * backoff, least_backoff(of), most);
+void ShareCounter::note_reply(bool grew, Duration time_to_live, SteadyTime now) {
+    const Duration most = most_backoff(leases_of(of) != nullptr, time_to_live);
+    backoff = grew || !wants_all ? Duration::zero() : next_backoff(backoff, of, most);
     ask_after = awaits_recall() ? now : now + backoff;
     synced_at = now;
     look_pause = {};
@@ -100,14 +99,14 @@ void ShareCounter::note_reply(bool grew, SteadyTime now) {
     retry_after = {};
 }
 
-void ShareCounter::note_silence(SteadyTime now) {
+void ShareCounter::note_silence(Duration time_to_live, SteadyTime now) {
     backoff = {};
     ask_after = now;
-    note_failure(now);
+    note_failure(time_to_live, now);
 }
 
-void ShareCounter::note_failure(SteadyTime now) {
-    retry_pause = std::clamp<Duration>(2 * retry_pause, least_backoff(of), most_backoff);
+void ShareCounter::note_failure(Duration time_to_live, SteadyTime now) {
+    retry_pause = next_backoff(retry_pause, of, most_backoff(false, time_to_live));
     retry_after = now + retry_pause;
 }
 

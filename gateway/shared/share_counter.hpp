@@ -74,11 +74,11 @@ struct ShareCounter {
     // Notes the wants that the limit has seen since: those that were not told, because the store
     // has no more for now; and those of requests that wait.
     void note_demand(const Now& now);
-    // Notes the store's reply to the call: whether it brought more.
-    void note_reply(bool grew, SteadyTime now);
+    // Notes the store's reply to the call: whether it brought more. time_to_live: of the session.
+    void note_reply(bool grew, Duration time_to_live, SteadyTime now);
     // Notes that the store gives nothing to any gateway yet: it cannot say that there is no more.
-    void note_silence(SteadyTime now);
-    void note_failure(SteadyTime now);
+    void note_silence(Duration time_to_live, SteadyTime now);
+    void note_failure(Duration time_to_live, SteadyTime now);
 };
 
 } // namespace stint::shared

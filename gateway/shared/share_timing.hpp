@@ -21,12 +21,18 @@ inline Duration memory_of_wants(const SharedCounter& counter, Duration gap) {
 }
 
 // How long after a reply that brought nothing the store is asked again: twice as long each time, as
-// others tell when they free something.
-inline constexpr Duration most_backoff = std::chrono::seconds{1};
-// The same for a lock: the slot of a gateway that has died becomes free without a message.
-inline constexpr Duration most_lock_backoff = std::chrono::milliseconds{250};
-inline Duration least_backoff(const SharedCounter& counter) {
-    return std::clamp<Duration>(per_of(counter) / 16, std::chrono::milliseconds{10}, most_backoff);
+// others tell when they free something. What a gateway held that has died becomes free without a
+// message: so no longer than a session's time to live, and less for a lock.
+[[nodiscard]] inline Duration most_backoff(bool lock, Duration time_to_live) {
+    using std::chrono::milliseconds;
+    return std::min<Duration>(milliseconds{lock ? 250 : 1000}, time_to_live);
+}
+[[nodiscard]] inline Duration least_backoff(const SharedCounter& counter, Duration most) {
+    return std::clamp<Duration>(per_of(counter) / 16, std::chrono::milliseconds{10}, most);
+}
+[[nodiscard]] inline Duration
+next_backoff(Duration former, const SharedCounter& counter, Duration most) {
+    return std::clamp<Duration>(2 * former, least_backoff(counter, most), most);
 }
 
 // How often the use of a share that others want is looked at, and others' messages are followed.

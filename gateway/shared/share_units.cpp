@@ -55,7 +55,7 @@ limits::Charge charge_on(const SharedCounter& counter, const Numbers& numbers) n
 
 // A token bucket that is empty is full again after burst / quota of `per`, at least `per` here: its
 // share is not handed over before its debt is paid off.
-Duration span_of(const SharedCounter& counter) noexcept {
+Duration span_of(const SharedCounter& counter, Duration time_to_live) noexcept {
     const limits::LimitIdentity& identity = counter.limit->identity();
     if (identity.algorithm == Algorithm::concurrency) {
         const limits::LeaseCover* const leases = leases_of(counter);
@@ -67,7 +67,7 @@ Duration span_of(const SharedCounter& counter) noexcept {
                             static_cast<double>(counter.numbers.quota);
         span = std::max(span, std::chrono::duration_cast<Duration>(identity.per * filled));
     }
-    return span * 11 / 10 + std::chrono::milliseconds{250};
+    return span * 11 / 10 + std::min<Duration>(std::chrono::milliseconds{250}, time_to_live / 4);
 }
 
 limits::LeaseCover* leases_of(const SharedCounter& counter) noexcept {

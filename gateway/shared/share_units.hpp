@@ -30,9 +30,10 @@ capacity_of_units(const SharedCounter& counter, std::uint64_t units) noexcept;
 [[nodiscard]] limits::Charge
 charge_on(const SharedCounter& counter, const limits::Numbers& numbers) noexcept;
 // Returns the time after which nothing counts any more that was admitted before; zero for a cap.
-// With a margin for clocks that differ in speed. Of a lock the longest lease, without a margin: a
+// With a margin for clocks that differ in speed; a part of it is of the session's time to live,
+// whose last third is no more used. Of a lock the longest lease, without a margin: a
 // third of the session's time to live is one.
-[[nodiscard]] Duration span_of(const SharedCounter& counter) noexcept;
+[[nodiscard]] Duration span_of(const SharedCounter& counter, Duration time_to_live) noexcept;
 // Returns the leases of the lock that the counter's slots are; null if it is no lock.
 [[nodiscard]] limits::LeaseCover* leases_of(const SharedCounter& counter) noexcept;
 // Returns a number of the counter's open window that rises with time, and is the same in all

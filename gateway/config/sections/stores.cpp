@@ -17,7 +17,8 @@ constexpr std::string_view a_store = "a map such as {redis: 127.0.0.1:6379}";
 constexpr std::string_view a_sentinel =
     "a map such as {master: mymaster, servers: [10.0.0.1:26379]}";
 constexpr milliseconds longest_timeout{1'000};
-constexpr milliseconds shortest_session{5'000};
+constexpr milliseconds shortest_session{500};
+constexpr milliseconds shortest_failover_session{5'000}; // the servers agree on a primary first
 constexpr milliseconds longest_session{600'000};
 
 bool is_name_in_store(std::string_view text) {
@@ -154,6 +155,19 @@ void read_place(const Section& section, Store& store, LoadState& loading) {
         read_fields(*map, sentinel_fields(), of, loading);
 }
 
+void check_session(const Section& section, const Store& store) {
+    const bool fails_over = store.sentinel.has_value() || !store.cluster.empty();
+    if (fails_over && store.session < shortest_failover_session)
+        section.wrong_at(
+            "session", "is shorter than a failover takes; expected at least 5s with sentinel or "
+                       "cluster");
+    else if (store.timeout > store.session / 5)
+        section.wrong_at(
+            section.find("timeout") ? "timeout" : "session",
+            section.find("timeout") ? "is too long for the session; expected at most a fifth of it"
+                                    : "is too short for the timeout; expected five times as long");
+}
+
 using StoreRow = Fields<Store>;
 constexpr std::array store_table{
     StoreRow::other(
@@ -250,6 +264,7 @@ void read_stores(const Value& value, LoadState& loading) {
         if (const auto section = open_section(entry.value, store_fields(), a_store)) {
             read_fields(*section, store_fields(), store, loading);
             read_place(*section, store, loading);
+            check_session(*section, store);
         }
         loading.config.stores.push_back(std::move(store));
     }

@@ -54,6 +54,15 @@ constexpr MistakeRow store_rows[] = {
     {MistakeRow::after_base, "stores: {main: {redis: 127.0.0.1:6379, timeout: 2s}}\nroutes: []\n",
      "3:49: stores.main.timeout: \"2s\" is out of range; expected at most 1s"},
     {MistakeRow::after_base,
+     "stores: {main: {redis: 127.0.0.1:6379, session: 499ms}}\nroutes: []\n",
+     "3:49: stores.main.session: \"499ms\" is out of range; expected 500ms to 10m"},
+    {MistakeRow::after_base, "stores: {main: {cluster: [a:1], session: 4999ms}}\nroutes: []\n",
+     "3:33: stores.main.session: is shorter than a failover takes; expected at least 5s with "
+     "sentinel or cluster"},
+    {MistakeRow::after_base,
+     "stores: {main: {redis: 127.0.0.1:6379, session: 500ms, timeout: 101ms}}\nroutes: []\n",
+     "3:56: stores.main.timeout: is too long for the session; expected at most a fifth of it"},
+    {MistakeRow::after_base,
      "permits: {address: 127.0.0.1:8082}\nstores: {main: {redis: 127.0.0.1:6379}}\n"
      "locks: {a: {shared: {store: main, on_store_failure: open}}}\nroutes: []\n",
      "5:53: locks.a.shared.on_store_failure: \"open\" is for limits: a lock that each gateway "
