@@ -34,6 +34,9 @@ bool blames_client(std::uint32_t code) noexcept {
 constexpr std::uint64_t few_priorities = 20;
 constexpr std::uint64_t few_window_updates = 100;
 
+// A client that stops sends two of them (RFC 9113 section 6.8).
+constexpr std::uint32_t few_goaways = 2;
+
 } // namespace
 
 int Http2Session::Callbacks::on_begin_frame(
@@ -54,6 +57,10 @@ int Http2Session::Callbacks::on_begin_frame(
             return nghttp2_session_terminate_session(session, NGHTTP2_PROTOCOL_ERROR);
         if (head->type == NGHTTP2_PRIORITY || head->type == NGHTTP2_PRIORITY_UPDATE)
             note_priority(me);
+        else if (head->type == NGHTTP2_WINDOW_UPDATE) // also for streams that are closed
+            note_window_update(me);
+        else if (head->type == NGHTTP2_GOAWAY && ++me.goaways_ > few_goaways)
+            me.events_.on_glitch(Http2Glitch::goaway);
         else if (head->type > NGHTTP2_CONTINUATION)
             me.events_.on_glitch(Http2Glitch::unknown_frame);
         return 0;
@@ -63,6 +70,11 @@ int Http2Session::Callbacks::on_begin_frame(
 void Http2Session::Callbacks::note_priority(Http2Session& me) {
     if (++me.priorities_ > few_priorities + 2 * me.requests_)
         me.events_.on_glitch(Http2Glitch::priority);
+}
+
+void Http2Session::Callbacks::note_window_update(Http2Session& me) {
+    if (++me.window_updates_ > few_window_updates + 2 * (me.data_frames_sent_ + me.requests_))
+        me.events_.on_glitch(Http2Glitch::window_update);
 }
 
 int Http2Session::Callbacks::on_begin_headers(
@@ -131,7 +143,7 @@ void Http2Session::Callbacks::on_control(Http2Session& me, const nghttp2_frame& 
         me.in_head_ = false;
         return;
     case NGHTTP2_DATA:
-        if (frame.hd.length == 0 && !ends_stream(frame))
+        if (frame.hd.length == frame.data.padlen && !ends_stream(frame))
             me.events_.on_glitch(Http2Glitch::empty_data);
         return;
     case NGHTTP2_RST_STREAM:
@@ -144,10 +156,6 @@ void Http2Session::Callbacks::on_control(Http2Session& me, const nghttp2_frame& 
             return me.events_.on_acknowledged(Http2Events::Acknowledged::settings);
         if (++me.settings_ > 1)
             me.events_.on_glitch(Http2Glitch::settings);
-        return;
-    case NGHTTP2_WINDOW_UPDATE:
-        if (++me.window_updates_ > few_window_updates + 2 * (me.data_frames_sent_ + me.requests_))
-            me.events_.on_glitch(Http2Glitch::window_update);
         return;
     default:
         return;

@@ -100,6 +100,8 @@ void Http2Connection::on_acknowledged(Acknowledged what) {
         times_.settings_acknowledged();
     else if (drain_.announced())
         drain_.stop(session_);
+    else
+        on_glitch(observe::Http2Glitch::ping); // none was sent, or its time is over
 }
 
 std::size_t Http2Connection::bytes_to_send(

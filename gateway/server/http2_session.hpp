@@ -140,6 +140,7 @@ class Http2Session {
     std::uint64_t priorities_ = 0;
     std::uint64_t data_frames_sent_ = 0;
     std::uint64_t window_updates_ = 0;
+    std::uint32_t goaways_ = 0;  // received
     std::uint32_t settings_ = 0; // SETTINGS received that were no acknowledgement
     bool flooded_ = false;
     bool in_head_ = false;
