@@ -34,6 +34,9 @@ bool blames_client(std::uint32_t code) noexcept {
 constexpr std::uint64_t few_priorities = 20;
 constexpr std::uint64_t few_window_updates = 100;
 
+// The last stream that will be served, in the GOAWAY that announces another one.
+constexpr std::int32_t every_stream = 0x7fffffff;
+
 } // namespace
 
 int Http2Session::Callbacks::on_begin_frame(
@@ -207,6 +210,9 @@ int Http2Session::Callbacks::on_frame_sent(
                 self(user).events_.on_response_end(*stream);
         if (frame->hd.type == NGHTTP2_RST_STREAM && blames_client(frame->rst_stream.error_code))
             self(user).events_.on_glitch(Http2Glitch::reset_sent);
+        // Submitted together with the GOAWAY, the PING would be sent before it.
+        if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.last_stream_id == every_stream)
+            return nghttp2_submit_ping(session, NGHTTP2_FLAG_NONE, nullptr);
         return 0;
     });
 }
