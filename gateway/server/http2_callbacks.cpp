@@ -37,6 +37,9 @@ constexpr std::uint64_t few_window_updates = 100;
 // A client that stops sends two of them (RFC 9113 section 6.8).
 constexpr std::uint32_t few_goaways = 2;
 
+// The last stream that will be served, in the GOAWAY that announces another one.
+constexpr std::int32_t every_stream = 0x7fffffff;
+
 } // namespace
 
 int Http2Session::Callbacks::on_begin_frame(
@@ -215,6 +218,9 @@ int Http2Session::Callbacks::on_frame_sent(
                 self(user).events_.on_response_end(*stream);
         if (frame->hd.type == NGHTTP2_RST_STREAM && blames_client(frame->rst_stream.error_code))
             self(user).events_.on_glitch(Http2Glitch::reset_sent);
+        // Submitted together with the GOAWAY, the PING would be sent before it.
+        if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.last_stream_id == every_stream)
+            return nghttp2_submit_ping(session, NGHTTP2_FLAG_NONE, nullptr);
         return 0;
     });
 }

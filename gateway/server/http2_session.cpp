@@ -154,8 +154,7 @@ void Http2Session::consume_connection(std::size_t bytes) noexcept {
 }
 
 void Http2Session::announce_shutdown() noexcept {
-    nghttp2_submit_shutdown_notice(session_.get());
-    nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
+    nghttp2_submit_shutdown_notice(session_.get()); // once it is sent, on_frame_sent() pings
 }
 
 void Http2Session::shut_down() noexcept {

@@ -116,7 +116,8 @@ class Http2Session {
     // Bytes of a body have been taken out of the stream's buffer; or out of the connection's.
     void consume_stream(std::int32_t id, std::size_t bytes) noexcept;
     void consume_connection(std::size_t bytes) noexcept;
-    // Says that no new stream should be opened, and pings: its answer is on_ping_acknowledged().
+    // Says that no new stream should be opened, and then pings: the answer is on_acknowledged(),
+    // and shows that the client knows.
     void announce_shutdown() noexcept;
     // From now on refuses new streams; those that were begun go on.
     void shut_down() noexcept;

@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from hyperframe.frame import HeadersFrame, PingFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame
+from hyperframe.frame import GoAwayFrame, HeadersFrame, PingFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame
 
 from support.case import SystemTest, config
 from support.certificates import Authority
@@ -418,8 +418,12 @@ class Drain(Http2Test):
         stream = client.request()
         self.upstream.wait_for_requests(1)
         stint.signal(15)
-        client.until(lambda: len(client.goaways) == 2)
+        seen = []
+        while len(client.goaways) < 2:
+            seen.append(client.frame())
         self.assertEqual(client.goaways, [(2**31 - 1, 0), (stream, 0)])
+        # Whoever answers the PING knows of the first GOAWAY.
+        self.assertEqual([type(each) for each in seen if each.stream_id == 0][-3:], [GoAwayFrame, PingFrame, GoAwayFrame])
         go_on.set()
         self.assertEqual(client.response(stream).status, 200)
         self.assertTrue(client.until_gone())

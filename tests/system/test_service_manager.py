@@ -1,6 +1,5 @@
 """What a service manager such as systemd is told, and the sockets that it hands over."""
 
-import fcntl
 import os
 import signal
 import socket
@@ -9,6 +8,7 @@ import threading
 import time
 import unittest
 
+from support.activation import apart, handed, listening
 from support.case import SystemTest, config
 from support.client import fetch
 from support.ports import free_port
@@ -30,13 +30,6 @@ def listens(port: int) -> bool:
     hexadecimal = f"0100007F:{port:04X}"
     with open("/proc/net/tcp", encoding="ascii") as lines:
         return any(line.split()[1] == hexadecimal for line in lines)
-
-
-def apart(made: socket.socket) -> socket.socket:
-    """The same socket with a descriptor that no moved one is in the way of."""
-    moved = socket.socket(fileno=fcntl.fcntl(made.fileno(), fcntl.F_DUPFD_CLOEXEC, 100))
-    made.close()
-    return moved
 
 
 class Manager:
@@ -124,21 +117,12 @@ class Messages(SystemTest):
 
 class Sockets(SystemTest):
     def listening(self, port=0) -> socket.socket:
-        made = apart(socket.socket())
+        made = listening(port)
         self.addCleanup(made.close)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(("127.0.0.1", port))
-        made.listen(1000)
         return made
 
     def activated(self, configuration, *sockets):
-        """As systemd starts it: the descriptors from 3 on are the sockets."""
-        moves = " ".join(f"{3 + i}<&{each.fileno()}-" for i, each in enumerate(sockets))
-        script = f'exec {moves}; LISTEN_PID=$$ exec "$@"'
-        return self.start_stint(
-            configuration, within=("/bin/bash", "-c", script, "stint"),
-            pass_fds=tuple(each.fileno() for each in sockets),
-            environment={"LISTEN_FDS": str(len(sockets))})
+        return self.start_stint(configuration, **handed(*sockets))
 
     def test_listeners_and_the_admin_listener_take_the_sockets(self):
         first, admin = self.listening(), self.listening()
