@@ -255,7 +255,10 @@ if op == 'beat' then
     learn()
     finish()
     -- What a session held that has ended only this store knows: another one has to wait for it.
-    local list, known = {}, base
+    -- Nor does a session know what was granted before an epoch into which it has not come within its
+    -- time, before all others have told: it cannot vouch for that, if this store is lost as well.
+    local vouches = field.learned == epoch or mine.confirms == '1'
+    local list, known = {}, vouches and base or math.max(base, since)
     for id, session in pairs(sessions) do
         if session.state ~= 'd' then
             list[#list + 1] = id .. ':' .. session.gateway
