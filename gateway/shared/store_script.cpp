@@ -467,8 +467,9 @@ if quiet and mine.state == 'a' and want > 0 then
     local most = wanting == 1 and room or math.min(room, own.part)
     -- What a gateway has used of a window it gives up in a later one, by its own wall clock. Another
     -- one, whose clock has not come so far, may not fill the former window a second time. A store
-    -- that has forgotten which window that was waits until it is over for all.
-    local forgotten = window > 0 and now < since + apart_most
+    -- that has forgotten which window that was waits until it is over for all. (Base 0: an operator
+    -- says that there is nothing of that kind.)
+    local forgotten = window > 0 and base > 0 and now < since + apart_most
     if window >= tonumber(counter.window or -1) and not forgotten then grant = math.max(hold, most) end
 end
 -- After a lower number each gives up what is beyond its part.
