@@ -78,6 +78,8 @@ class InProcessGateway {
     // Where those wait that the test lets in, and the leases that it ends.
     [[nodiscard]] SilentRoom& room() noexcept { return room_; }
     [[nodiscard]] locks::LockManager& locks() noexcept { return locks_; }
+    // Closes the idle connections to upstreams, as their peers may at any time.
+    void close_idle() { context_->origins.pools().close_idle(); }
     // Idle connections to the upstream.
     [[nodiscard]] std::size_t pooled() const {
         return context_->active->origins.at(0)->cluster().idle();
