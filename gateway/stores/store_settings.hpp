@@ -61,7 +61,7 @@ struct StoreSettings {
 
     [[nodiscard]] Duration call_timeout() const noexcept {
         const Duration usual = std::max<Duration>(std::chrono::seconds{1}, 10 * timeout);
-        return std::min<Duration>(usual, time_to_live / 3);
+        return std::min(usual, time_to_live);
     }
 };
 
