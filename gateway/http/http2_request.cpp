@@ -89,7 +89,7 @@ Http2Request::Size Http2Request::add(std::string_view name, std::string_view val
     else if (!valid_name(name))
         note({400, "A header field's name is malformed."});
     else if (name == "cookie") // split so that its parts compress (RFC 9113 section 8.2.3)
-        cookies_.append(cookies_.empty() ? "" : "; ").append(value);
+        cookies_.append(cookies_.empty() || value.empty() ? "" : "; ").append(value);
     else
         add_line(name, value);
     return Size::within;

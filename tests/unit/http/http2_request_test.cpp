@@ -87,6 +87,10 @@ TEST_CASE("a request of HTTP/2 is forwarded as HTTP/1.1") {
     CHECK(HeadParser{16'384}.parse_request(text).has_value());
 }
 
+TEST_CASE("a cookie crumb without a cookie adds nothing") {
+    CHECK(Played{get({{"cookie", ""}, {"cookie", "a"}, {"cookie", ""}})}.value("cookie") == "a");
+}
+
 TEST_CASE("cookie crumbs count one by one, beside :authority, and are one cookie") {
     CHECK(
         Played{get({{"cookie", "a"}, {"cookie", "b"}, {"cookie", "c"}})}.value("cookie") ==
