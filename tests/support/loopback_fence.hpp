@@ -8,9 +8,9 @@
 namespace stint::test {
 
 // Under load the kernel leaves packets of the loopback device to a thread of its own (ksoftirqd),
-// and a send() returns before its bytes can be read. It delivers those of one processor in the
-// order of their sending, so a datagram that arrives tells of all before it. For this a fence keeps
-// the thread that has made it on one processor.
+// and a send() returns before its bytes can be read. The kernel delivers the packets of one
+// processor in the order of their sending: once a datagram has arrived, so have all packets before
+// it. Therefore a fence keeps its thread on one processor.
 class LoopbackFence {
   public:
     // Throws std::system_error.

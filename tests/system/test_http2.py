@@ -422,7 +422,7 @@ class Drain(Http2Test):
         while len(client.goaways) < 2:
             seen.append(client.frame())
         self.assertEqual(client.goaways, [(2**31 - 1, 0), (stream, 0)])
-        # Whoever answers the PING knows of the first GOAWAY.
+        # A client that answers the PING knows of the first GOAWAY.
         self.assertEqual([type(each) for each in seen if each.stream_id == 0][-3:], [GoAwayFrame, PingFrame, GoAwayFrame])
         go_on.set()
         self.assertEqual(client.response(stream).status, 200)
