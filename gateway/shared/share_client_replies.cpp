@@ -207,7 +207,7 @@ void ShareClient::lose_shares(SteadyTime ended, const Now& now) {
 // rest.
 void ShareClient::slow_down(ShareCounter& counter, const Now& now) {
     const limits::Numbers held = numbers_of_units(counter.of, counter.held);
-    if (counter.of.limit->set_share(counter.of.key, {held, now.steady}, now)) // ended at once
+    if (counter.of.limit->set_share(counter.of.key, {held, SteadyTime{}}, now)) // admits nothing
         use_share(counter, 0, now);
 }
 
