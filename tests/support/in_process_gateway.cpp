@@ -131,11 +131,8 @@ void InProcessGateway::run_until(const std::function<bool()>& done, std::source_
 void InProcessGateway::settle() {
     context_->tick(net::read_steady_clock());
     loop_->restart();
-    for (int idle_turns = 0; idle_turns < 3;) {
+    for (int idle_turns = 0; idle_turns < 3;)
         idle_turns = loop_->poll() > 0 ? 0 : idle_turns + 1;
-        if (idle_turns == 1)
-            fence_.wait();
-    }
 }
 
 void InProcessGateway::send_in_time(Wire& wire, std::string_view bytes) {

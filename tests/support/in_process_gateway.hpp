@@ -3,7 +3,6 @@
 #pragma once
 
 #include "limits/registry.hpp"
-#include "loopback_fence.hpp"
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
 #include "proxy/context.hpp"
@@ -78,8 +77,6 @@ class InProcessGateway {
     // Where those wait that the test lets in, and the leases that it ends.
     [[nodiscard]] SilentRoom& room() noexcept { return room_; }
     [[nodiscard]] locks::LockManager& locks() noexcept { return locks_; }
-    // Closes the idle connections to upstreams, as their peers may at any time.
-    void close_idle() { context_->origins.pools().close_idle(); }
     // Idle connections to the upstream.
     [[nodiscard]] std::size_t pooled() const {
         return context_->active->origins.at(0)->cluster().idle();
@@ -120,7 +117,6 @@ class InProcessGateway {
     std::unique_ptr<runtime::ConnectionDispatcher> dispatcher_;
     std::vector<std::shared_ptr<runtime::Listener>> listeners_;
     std::unique_ptr<net::asio::io_context> loop_;
-    LoopbackFence fence_;
     net::Endpoint address_;
     net::Endpoint half_close_address_;
     net::Endpoint permits_address_;

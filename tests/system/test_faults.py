@@ -351,6 +351,13 @@ class SlowReaders(Faults):
     CLIENTS = scaled(100, 400)
     BLOCK = bytes(MIB)
 
+    @staticmethod
+    def bound_buffers(sock):
+        """The kernel has memory for the buffers of all sockets of the machine together. Without enough, it drops what
+        tests receive that run at the same time."""
+        for which in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            sock.setsockopt(socket.SOL_SOCKET, which, 64 * 1024)
+
     def read_from_all(self, clients, seconds):
         """A little from each client that has something, for so long; how many bytes came."""
         got = dict.fromkeys(clients, 0)
@@ -366,6 +373,7 @@ class SlowReaders(Faults):
 
     def test_slow_readers_and_slow_takers_at_once_hold_a_block_each(self):
         def script(connection):
+            self.bound_buffers(connection.sock)
             request = connection.read_request_head()
             if request.method == "PUT":
                 while connection.read_some(4096):
@@ -384,6 +392,7 @@ class SlowReaders(Faults):
         for reader in readers:
             reader.send_request(target="/large")
         for sender in senders:
+            self.bound_buffers(sender.sock)
             sender.send_request("PUT", "/large", {"Content-Length": str(1000 * MIB)})
             sender.sock.setblocking(False)
         for _ in range(20):

@@ -61,10 +61,8 @@ class Upstream {
     void begin(std::size_t split) {
         std::erase_if(
             connections_, [](Connection& each) { return each.ended || each.wire.closed(); });
-        if (test::over_http2()) { // requests that come at once take connections in any order
+        if (test::over_http2()) // requests that come at once take connections in any order
             connections_.clear();
-            gateway_.close_idle(); // their ends may come later
-        }
         gateway_.settle();
         for (Connection& each : connections_)
             each = Connection{std::move(each.wire)};
