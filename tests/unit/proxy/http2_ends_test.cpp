@@ -1,4 +1,4 @@
-// Clients of HTTP/2 that send too slowly.
+// Clients of HTTP/2 that send too slowly, or close their sending side.
 #include "http2_peers.hpp"
 #include "net/clock.hpp"
 
@@ -136,4 +136,94 @@ TEST_CASE("heads of HTTP/2 that come whole, and bodies, are no slow heads") {
     upstream.send(ok);
     peers.client.read_until(frame(data, end_stream, 3, "hi"));
     CHECK(peers.gateway.context().counters.slow_heads == 0);
+}
+
+TEST_CASE("a client of HTTP/2 that has closed its sending side is gone, unless it may do so") {
+    Http2 peers{plain};
+    peers.client.send(request(1));
+    Wire upstream = peers.gateway.upstream.accept();
+    upstream.read_head();
+    peers.client.shutdown_send();
+    upstream.wait_closed();
+}
+
+TEST_CASE("with half_close: allow a client of HTTP/2 gets its responses, and then the end") {
+    Http2 peers{plain, true};
+    peers.client.send(request(1) + request(3));
+    Wire first = peers.gateway.upstream.accept();
+    Wire second = peers.gateway.upstream.accept();
+    first.read_head();
+    second.read_head();
+    peers.client.shutdown_send();
+    peers.gateway.settle();
+    second.send(ok);
+    peers.client.read_until(frame(data, end_stream, 3, "hi"));
+    peers.gateway.settle();
+
+    first.send(ok);
+
+    CHECK(has(peers.client.read_to_end(), frame(data, end_stream, 1, "hi")));
+    CHECK(peers.gateway.ended(Outcome::forwarded, 2) == 2);
+    peers.gateway.run_until([&] { return peers.gateway.context().connections.empty(); });
+}
+
+TEST_CASE("with half_close: allow a request that waits for a limit is answered after the close") {
+    Http2 peers{
+        "limits: {slot: {concurrent: 1, when_exceeded: wait, max_wait: 1h}}\n"
+        "routes: [{name: all, match: {path: /}, upstream: origin, limits: [slot]}]",
+        true};
+    peers.client.send(request(1));
+    Wire upstream = peers.gateway.upstream.accept();
+    upstream.read_head();
+    peers.client.send(request(3));
+    peers.gateway.settle();
+    CHECK(peers.gateway.limit("slot").waiting() == 1);
+    peers.client.shutdown_send();
+    peers.gateway.settle();
+
+    upstream.send(ok);
+    peers.client.read_until(frame(data, end_stream, 1, "hi"));
+    peers.gateway.open();
+    upstream.read_head();
+    upstream.send(ok);
+
+    CHECK(has(peers.client.read_to_end(), frame(data, end_stream, 3, "hi")));
+}
+
+TEST_CASE("with half_close: allow a request that is cut short ends, and no other") {
+    Http2 peers{plain, true};
+    peers.client.send(upload(1));
+    Wire first = peers.gateway.upstream.accept();
+    first.read_head();
+    peers.client.send(request(3));
+    Wire second = peers.gateway.upstream.accept();
+    second.read_head();
+
+    peers.client.shutdown_send();
+
+    first.wait_closed();
+    second.send(ok);
+    CHECK(has(peers.client.read_to_end(), frame(data, end_stream, 3, "hi")));
+}
+
+TEST_CASE("with half_close: allow a client that resets its connection is gone") {
+    Http2 peers{plain, true};
+    peers.client.send(request(1));
+    Wire upstream = peers.gateway.upstream.accept();
+    upstream.read_head();
+    peers.client.shutdown_send();
+    peers.gateway.settle();
+
+    peers.client.reset();
+
+    upstream.wait_closed();
+    peers.gateway.run_until([&] { return peers.gateway.context().connections.empty(); });
+}
+
+TEST_CASE("with half_close: allow a client without requests is closed at once") {
+    Http2 peers{plain, true};
+    peers.gateway.settle();
+    peers.client.shutdown_send();
+    peers.client.read_to_end();
+    peers.gateway.run_until([&] { return peers.gateway.context().connections.empty(); });
 }

@@ -42,7 +42,8 @@ inline std::string upload(int stream) {
 
 // A gateway whose listener takes HTTP/2, and a client that has begun with it.
 struct Http2 {
-    explicit Http2(std::string_view yaml) : gateway{yaml, {.http2_prior_knowledge = true}} {
+    explicit Http2(std::string_view yaml, bool half_close = false)
+        : gateway{yaml, {.half_close_allowed = half_close, .http2_prior_knowledge = true}} {
         client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(settings, 0, 0, ""));
         client.send(frame(settings, 1, 0, ""));
     }
