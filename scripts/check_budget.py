@@ -25,7 +25,7 @@ SHOWN = 15
 # class: methods, fields, files. A number above the budget may be lowered, never raised; one that is higher than the
 # class's own fails, too. A number within the budget is not looked at.
 OVER = {
-    "config::Config": (0, 41, 0),
+    "config::Config": (0, 40, 0),
     "config::Limit": (0, 36, 0),
     "limits::Counters": (61, 16, 5),
     "limits::Limit": (77, 10, 1),

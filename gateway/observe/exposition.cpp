@@ -288,6 +288,7 @@ exposition(const WorkerCounters& sum, const MetricSlots& slots, const ProcessFig
     add_upstreams(page, sum, slots);
     add_endpoints(page, sum, figures);
     add_connections(page, sum);
+    add_in_flight(page, figures.in_flight);
     add_limits(page, figures);
     add_cooldowns(page, figures);
     add_waits(page, sum, slots);

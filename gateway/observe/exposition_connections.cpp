@@ -54,4 +54,17 @@ void add_connections(Page& page, const WorkerCounters& sum) {
     unproxied.add({{"reason", "malformed"}}, sum.proxy_malformed);
 }
 
+void add_in_flight(Page& page, const ProcessFigures::InFlightFigures& figures) {
+    page.gauge("stint_requests_in_flight_max", "max_requests_in_flight; 0: no bound.")
+        .add({}, figures.max);
+    page.gauge(
+            "stint_requests_in_flight_counted",
+            "Requests that count among max_requests_in_flight: those that began while it was set.")
+        .add({}, figures.counted);
+    page.counter(
+            "stint_requests_in_flight_refused_total",
+            "Requests refused because max_requests_in_flight was reached.")
+        .add({}, figures.refused);
+}
+
 } // namespace stint::observe

@@ -69,6 +69,7 @@ class Page {
 void add_configuration(Page& page, const ProcessFigures& figures);
 // Defined in exposition_connections.cpp.
 void add_connections(Page& page, const WorkerCounters& sum);
+void add_in_flight(Page& page, const ProcessFigures::InFlightFigures& figures);
 // Both are defined in exposition_permits.cpp.
 void add_permits(
     Page& page, const WorkerCounters& sum, const MetricSlots& slots, const ProcessFigures& figures);

@@ -174,6 +174,12 @@ struct ProcessFigures {
     std::uint64_t dynamic_limits = 0; // number of limits that clients have defined
     std::uint64_t access_log_written = 0;
     std::uint64_t access_log_dropped = 0;
+    struct InFlightFigures {       // max_requests_in_flight
+        std::uint64_t max = 0;     // 0: no bound
+        std::uint64_t counted = 0; // current value
+        std::uint64_t refused = 0; // total since the start
+    };
+    InFlightFigures in_flight{};
     struct SlotFigures {            // reservations of slots in coming windows
         std::uint64_t reserved = 0; // current value
         std::uint64_t given = 0;    // total since the start, like the members below

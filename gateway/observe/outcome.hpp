@@ -10,7 +10,7 @@ namespace stint::observe {
 enum class Outcome : std::uint8_t {
     forwarded,       // the upstream's response was forwarded
     refused,         // refused by a limit: 429; 403 if it denies such requests for ever; 412 by
-                     // require_fence
+                     // require_fence; or 503 by max_requests_in_flight
     rejected,        // a bad request: 400, 405, 431, …; or Max-Forwards: 0, also with 200
     no_route,        // no route matches: 404
     upstream_failed, // 502, 503, 504, or the upstream aborted its response

@@ -14,6 +14,7 @@
 #include "proxy/admission/queued_request.hpp"
 #include "proxy/admission/worker_shares.hpp"
 #include "proxy/recent_requests.hpp"
+#include "proxy/requests_in_flight.hpp"
 #include "routing/snapshot.hpp"
 #include "server/loop.hpp"
 #include "server/settings.hpp"
@@ -66,6 +67,7 @@ struct Shared : server::Totals {
     const KeyHasher ticket_hasher{};        // hashes tickets of concurrency slots, nothing else
     OnceASecond upstream_failures_logged{}; // limits the log lines about failed upstreams
     limits::PrepaidPermits prepaid{}; // permits acquired in advance, which a later request presents
+    RequestsInFlight in_flight{};     // used with max_requests_in_flight
 };
 
 struct Context : server::Loop {

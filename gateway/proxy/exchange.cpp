@@ -37,6 +37,8 @@ Exchange::Step Exchange::on_bad_request(int status, std::string_view detail) {
 // Decides from the request's head whether to forward, wait or reply. Does no I/O.
 Next Exchange::decide() {
     request_.take_head();
+    if (!request_.enter()) [[unlikely]]
+        return Next::reply;
     if (request_.stream().connection().https_port != 0) [[unlikely]] {
         redirect_to_https(request_);
         return Next::reply;

@@ -5,6 +5,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <chrono>
+#include <cstddef>
 #include <utility>
 
 namespace stint::proxy {
@@ -24,6 +26,18 @@ Request::Request(Context& context, server::ClientStream& stream, Aborted& aborte
 
 void Request::take_head() {
     record_.take(head(), snapshot(), context_.request_ids, context_.shared().hasher);
+}
+
+bool Request::enter() {
+    const std::size_t most = snapshot().load.max_requests_in_flight;
+    if (most == 0) [[likely]]
+        return true;
+    slot_ = context_.shared().in_flight.enter(most);
+    if (slot_)
+        return true;
+    fail(503, "max_requests_in_flight is reached", observe::Outcome::refused);
+    admission_.reply().set_retry_after(std::chrono::seconds{1});
+    return false;
 }
 
 routing::KeyFacts Request::facts() const {

@@ -66,6 +66,9 @@ class Request : private net::Deadline {
     [[nodiscard]] RequestRecord& record() noexcept { return record_; }
     [[nodiscard]] const RequestRecord& record() const noexcept { return record_; }
 
+    // Takes a place among max_requests_in_flight. False: there is none, and the request was
+    // refused.
+    [[nodiscard]] bool enter();
     [[nodiscard]] bool has_route() const noexcept { return admission_.route() != nullptr; }
     [[nodiscard]] const routing::Route& route() const noexcept { return *admission_.route(); }
     [[nodiscard]] bool sends_normal_path() const noexcept { return admission_.sends_normal_path(); }
@@ -119,6 +122,7 @@ class Request : private net::Deadline {
     server::ClientStream& stream_;
     Aborted& aborted_;
     const std::shared_ptr<ActiveConfig> config_;
+    RequestsInFlight::Slot slot_;
     WorkerCallbacks callbacks_;
     admission::RequestAdmission admission_; // the limits' decision, reply and permit
     RouteInFlight route_in_flight_;

@@ -4,6 +4,7 @@
 #include "base/field_names.hpp"
 #include "base/head_bounds.hpp"
 #include "base/hop_fields.hpp"
+#include "base/load_bounds.hpp"
 #include "base/log_rules.hpp"
 #include "base/min_rate.hpp"
 #include "base/path_rules.hpp"
@@ -91,8 +92,7 @@ struct Snapshot {
     MinRate min_body_rate;
     TrustedProxies trusted;
     FieldNames trusted_fields; // fields about the client; dropped from untrusted peers' requests
-    std::size_t max_connections = 0;
-    std::size_t max_connections_per_client = 0; // 0: unlimited
+    LoadBounds load;
     AddressPrefixes prefixes; // networks that are one client for max_connections_per_client
     HeadBounds heads;
     PathRules paths;

@@ -276,8 +276,7 @@ Compiled compile(
         .unix_peers = config.trusted_proxies.unix_peers,
         .header = config.trusted_proxies.header};
     snapshot->trusted_fields = FieldNames{config.trusted_proxies.fields};
-    snapshot->max_connections = config.max_connections;
-    snapshot->max_connections_per_client = config.max_connections_per_client;
+    snapshot->load = config.load;
     snapshot->prefixes = {.ipv4 = config.prefixes.ipv4, .ipv6 = config.prefixes.ipv6};
     snapshot->heads = config.heads;
     snapshot->paths = config.paths;

@@ -86,6 +86,11 @@ observe::ProcessFigures Gateway::collect_metrics() const {
     figures.dynamic_limits = pool_.dynamic_limits();
     figures.access_log_written = access_log_.written();
     figures.access_log_dropped = access_log_.dropped();
+    const proxy::RequestsInFlight& in_flight = pool_.in_flight();
+    figures.in_flight = {
+        .max = config().load.max_requests_in_flight,
+        .counted = in_flight.now(),
+        .refused = in_flight.refused()};
     const Now now = net::read_clocks();
     for (const ConfiguredLimit& each : compiled().limits) {
         const bool cap = each.limit->identity().algorithm == limits::Algorithm::concurrency;

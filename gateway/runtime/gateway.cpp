@@ -89,7 +89,7 @@ Result<void, std::string> Gateway::start() {
     for (const int number : {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2})
         signals_.add(number); // a signal during the start is handled once run() is called
     deliver_held_signals();
-    raise_open_files_limit(config().max_connections);
+    raise_open_files_limit(config().load.max_connections);
     pool_.make(worker_count(config()), access_log_);
     auto loaded = store_.read_certificates();
     if (!loaded)
@@ -203,8 +203,8 @@ std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::O
     notes.insert(notes.end(), forgotten.begin(), forgotten.end());
     listeners_.set_socket_files(loaded->config, notes);
     resolver_.watch(next.host_names);
-    if (loaded->config.max_connections > config().max_connections)
-        raise_open_files_limit(loaded->config.max_connections);
+    if (loaded->config.load.max_connections > config().load.max_connections)
+        raise_open_files_limit(loaded->config.load.max_connections);
     use(*loaded);
     apply(std::move(loaded), std::move(next), std::move(opened));
     save_changes();

@@ -160,7 +160,7 @@ void ConnectionDispatcher::begin(
     if (failed)
         throw boost::system::system_error{failed};
     const bool full = context_.shared().connections.load(std::memory_order_relaxed) >=
-                      context_.active->snapshot->max_connections;
+                      context_.active->snapshot->load.max_connections;
     if (full && !context_.shed_lingering())
         return turn_away(std::move(socket), role);
     server::Service& service = role.permits ? static_cast<server::Service&>(permits_) : proxied_;

@@ -74,6 +74,10 @@ class WorkerPool {
 
     // State that all workers share.
     [[nodiscard]] proxy::Shared& shared() noexcept { return shared_; }
+    // The count of the requests of all workers.
+    [[nodiscard]] const proxy::RequestsInFlight& in_flight() const noexcept {
+        return shared_.in_flight;
+    }
     // Returns the number of dynamic limits: limits that clients of the permit API defined in their
     // requests.
     [[nodiscard]] std::size_t dynamic_limits() const { return permits_.dynamic.size(); }

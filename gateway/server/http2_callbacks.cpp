@@ -85,7 +85,6 @@ int Http2Session::Callbacks::on_begin_headers(
     Http2Session& me = self(user);
     me.head_unclaimed_ = false;
     me.in_head_ = true;
-    ++me.heads_;
     me.useful_ += frame->hd.length;
     if (!is_request_head(*frame))
         return 0;

@@ -33,7 +33,8 @@ settings_for(const Http2Bounds& bounds, const ConnectionSettings& settings) noex
 Http2Connection::Http2Connection(Http1Connection& host)
     : host_{host}, loop_{host.loop()}, bounds_{host.options().http2},
       session_{*this, settings_for(bounds_, host.settings())}, glitches_{bounds_.max_glitches},
-      waits_{bounds_.max_waiting_streams}, times_{*this, host, session_, output_, drain_} {}
+      waits_{bounds_.max_waiting_streams}, times_{*this, host, session_, output_, drain_},
+      half_close_{*this, host} {}
 
 net::Task<bool> Http2Connection::serve() {
     ClientInput& input = host_.input();
@@ -52,8 +53,13 @@ net::Task<bool> Http2Connection::serve() {
             ended_ = ended_ || !fed;
             continue;
         }
-        if (input.error() ||
-            (!input.reads() && !input.begin_reading(*host_.settings().head_blocks)))
+        if (half_close_.begin(session_, drain_, streams_)) {
+            turn();
+            continue;
+        }
+        if (!half_close_.begun() &&
+            (input.error() ||
+             (!input.reads() && !input.begin_reading(*host_.settings().head_blocks))))
             break;
         co_await input.wait();
     }
@@ -62,8 +68,9 @@ net::Task<bool> Http2Connection::serve() {
         host_.session()->on_abort();
     end_streams();
     turn();
-    while (!streams_.empty() || running_ > 0 || scheduled_ || awaits_writable_) {
-        if (awaits_writable_)
+    while (!streams_.empty() || running_ > 0 || scheduled_ || awaits_writable_ ||
+           half_close_.pending()) {
+        if (awaits_writable_ || half_close_.pending())
             net::cancel(host_.io());
         co_await quiet_.wait();
     }

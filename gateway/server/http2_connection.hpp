@@ -8,6 +8,7 @@
 #include "net/types.hpp"
 #include "server/glitches.hpp"
 #include "server/http2_drain.hpp"
+#include "server/http2_half_close.hpp"
 #include "server/http2_output.hpp"
 #include "server/http2_session.hpp"
 #include "server/http2_stream.hpp"
@@ -44,7 +45,7 @@ class Http2Connection final : private Http2Events {
     [[nodiscard]] net::Task<bool> serve();
     // Lets the streams finish, and refuses new ones. Called with every tick while Loop::draining.
     void drain() noexcept;
-    // Ends all streams now. The socket is closed already. May destroy the connection.
+    // Ends all streams now. The socket is closed already, or reset. May destroy the connection.
     void abort() noexcept;
 
     // --- for its streams and times ---
@@ -108,7 +109,8 @@ class Http2Connection final : private Http2Events {
     Glitches glitches_;
     WaitSlots waits_;
     Http2Times times_;
-    std::vector<Streams::Pointer> streams_;
+    Http2HalfClose half_close_;
+    Streams::List streams_;
     Http2Stream* noted_ = nullptr; // first of the streams to look at
     Http2Stream** noted_end_ = &noted_;
     std::vector<http::Http2Field> fields_;

@@ -99,6 +99,7 @@ Http2Session::~Http2Session() = default;
 
 bool Http2Session::feed(std::span<const char> bytes) noexcept {
     received_ += bytes.size();
+    frames_.take(bytes);
     const ssize_t taken = nghttp2_session_mem_recv(
         session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     flooded_ = taken == NGHTTP2_ERR_FLOODED || taken == NGHTTP2_ERR_TOO_MANY_CONTINUATIONS;

@@ -4,6 +4,7 @@
 
 #include "http/http2_fields.hpp"
 #include "observe/http2_glitch.hpp"
+#include "server/frame_progress.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -98,10 +99,8 @@ class Http2Session {
     [[nodiscard]] bool flooded() const noexcept { return flooded_; }
     // True if the connection has nothing more to do: close it.
     [[nodiscard]] bool done() const noexcept;
-    // True while a head has begun and its end has not come.
-    [[nodiscard]] bool in_head() const noexcept { return in_head_; }
-    // Returns how many heads have begun.
-    [[nodiscard]] std::uint64_t heads() const noexcept { return heads_; }
+    // Where frames end in what feed() was given.
+    [[nodiscard]] const FrameProgress& frames() const noexcept { return frames_; }
     // True if more than 1 MB, and eight times the bytes of requests and responses, were received.
     [[nodiscard]] bool wastes() const noexcept { return received_ / 8 > useful_ + 1'048'576; }
 
@@ -134,17 +133,17 @@ class Http2Session {
 
     Http2Events& events_;
     std::unique_ptr<nghttp2_session, Delete> session_;
+    FrameProgress frames_;
     std::uint64_t received_ = 0;
     std::uint64_t useful_ = 0; // bytes of heads and bodies, both ways
     std::uint64_t requests_ = 0;
-    std::uint64_t heads_ = 0; // with those of trailers
     std::uint64_t priorities_ = 0;
     std::uint64_t data_frames_sent_ = 0;
     std::uint64_t window_updates_ = 0;
     std::uint32_t goaways_ = 0;  // received
     std::uint32_t settings_ = 0; // SETTINGS received that were no acknowledgement
     bool flooded_ = false;
-    bool in_head_ = false;
+    bool in_head_ = false;        // CONTINUATION belongs to a head that was not refused
     bool head_unclaimed_ = false; // HEADERS have come, and no stream has taken them so far
 };
 

@@ -290,7 +290,8 @@ void Http2Stream::cancel() noexcept {
 }
 
 void Http2Stream::poll_peer_close() {
-    if (!net::peer_closed(http2_->host().io(), true) || !state.handler)
+    const bool closed_is_gone = !http2_->host().options().half_close_allowed;
+    if (!net::peer_closed(http2_->host().io(), closed_is_gone) || !state.handler)
         return;
     state.told_gone = true;
     state.handler->on_client_gone();

@@ -37,7 +37,7 @@ void Http2Times::stop() noexcept {
 Http2Times::Wait Http2Times::present_wait(bool idle) const noexcept {
     if (output_.blocked())
         return Wait::send;
-    if (session_.in_head())
+    if (session_.frames().unfinished(idle))
         return Wait::head;
     if (drain_.announced())
         return Wait::drain;
@@ -49,8 +49,25 @@ Http2Times::Wait Http2Times::present_wait(bool idle) const noexcept {
 // True if the deadline that is armed is that of `wait`.
 bool Http2Times::goes_on(Wait wait) const noexcept {
     return wait == wait_ && (wait != Wait::send || output_.sent() == sent_) &&
-           (wait != Wait::head || session_.heads() == head_) &&
+           (wait != Wait::head || session_.frames().part() == part_) &&
            (wait == Wait::nothing || time_.armed()) && wait != Wait::idle;
+}
+
+// True if a part arrives below min_head_rate. Checked whenever something has happened; head_timeout
+// ends a silent client.
+bool Http2Times::too_slow(Wait wait) const noexcept {
+    return wait == Wait::head &&
+           host_.settings().min_head_rate.missed_by(
+               session_.frames().size(), net::read_coarse_clock() - part_begun_);
+}
+
+// Ends the connection of a client whose head is too slow, within a turn.
+void Http2Times::give_up() noexcept {
+    ++host_.loop().counters.slow_heads;
+    wait_ = Wait::nothing;
+    time_.disarm();
+    session_.terminate(Http2Error::enhance_your_calm);
+    http2_.send_now();
 }
 
 void Http2Times::arm(Duration length) noexcept {
@@ -60,15 +77,17 @@ void Http2Times::arm(Duration length) noexcept {
 void Http2Times::watch(bool idle) noexcept {
     const Wait wait = present_wait(idle);
     if (goes_on(wait))
-        return;
+        return too_slow(wait) ? give_up() : void();
     wait_ = wait;
     sent_ = output_.sent();
-    head_ = session_.heads();
+    part_ = session_.frames().part();
     const ConnectionSettings& now = host_.settings();
     switch (wait) {
     case Wait::nothing:
         return time_.disarm();
     case Wait::head:
+        part_begun_ = net::read_coarse_clock();
+        [[fallthrough]];
     case Wait::send:
         return arm(now.head_timeout);
     case Wait::drain:

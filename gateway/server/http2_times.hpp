@@ -1,6 +1,7 @@
 // The timeouts of one HTTP/2 connection.
 #pragma once
 
+#include "base/time.hpp"
 #include "net/deadlines.hpp"
 #include "server/http2_drain.hpp"
 #include "server/http2_output.hpp"
@@ -34,10 +35,13 @@ class Http2Times {
     void stop() noexcept;
 
   private:
+    // head: the client has begun a head, or another frame, or its preface.
     enum class Wait : std::uint8_t { nothing, head, send, idle, parked, drain };
 
     [[nodiscard]] Wait present_wait(bool idle) const noexcept;
     [[nodiscard]] bool goes_on(Wait wait) const noexcept;
+    [[nodiscard]] bool too_slow(Wait wait) const noexcept;
+    void give_up() noexcept;
     void arm(Duration length) noexcept;
     void on_time() noexcept;
     void on_unacknowledged() noexcept;
@@ -51,7 +55,8 @@ class Http2Times {
     net::DeadlineOf<Http2Times, &Http2Times::on_unacknowledged> settings_time_{*this};
     Wait wait_ = Wait::nothing; // the wait that time_ ends
     std::uint64_t sent_ = 0;    // bytes sent when Wait::send was armed
-    std::uint64_t head_ = 0;    // the number of the head that Wait::head is armed for
+    std::uint64_t part_ = 0;    // the number of what Wait::head is armed for
+    SteadyTime part_begun_{};   // when it was armed
 };
 
 // True while the connection's session needs it, however silent it is.

@@ -19,6 +19,7 @@ class StreamPool {
         void operator()(Stream* stream) const noexcept { pool->give_back(stream); }
     };
     using Pointer = std::unique_ptr<Stream, Return>;
+    using List = std::vector<Pointer>;
 
     StreamPool() { idle_.reserve(keep); }
 

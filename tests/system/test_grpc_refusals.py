@@ -1,11 +1,13 @@
 """What clients of gRPC get of Stint's own refusals."""
 
 import base64
+import threading
 import unittest
 
 from support.case import SystemTest, config
 from support.client import fetch
 from support.http2 import Http2Client
+from support.messages import response_bytes
 from support.ports import free_port
 from support.upstream import answer
 
@@ -128,6 +130,24 @@ class GrpcRefusals(SystemTest):
         self.call()
         self.http2.request("POST", "/", GRPC, b"x")
         self.refusal(8)
+
+    def test_too_many_requests_under_way(self):
+        go_on = threading.Event()
+        self.addCleanup(go_on.set)
+
+        def hold(connection):
+            while connection.read_request():
+                go_on.wait(20)
+                connection.send(response_bytes(b"ok"))
+
+        upstream = self.start_upstream(hold)
+        self.start(endpoints=[upstream.address], max_requests_in_flight=1)
+        self.http2.request("POST", "/", GRPC, b"x")
+        upstream.wait_for_requests(1)
+        response = self.refusal(14)
+        self.assertEqual(response.get("grpc-retry-pushback-ms"), "1000")
+        self.assertIn("max_requests_in_flight", response.get("grpc-message"))
+        go_on.set()
 
     def test_a_pause(self):
         def script(connection):

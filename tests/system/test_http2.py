@@ -2,6 +2,8 @@
 
 import random
 import re
+import select
+import socket
 import ssl
 import subprocess
 import threading
@@ -12,7 +14,7 @@ from hyperframe.frame import GoAwayFrame, HeadersFrame, PingFrame, RstStreamFram
 
 from support.case import SystemTest, config
 from support.certificates import Authority
-from support.http2 import Http2Client
+from support.http2 import PREFACE, Gone, Http2Client
 from support.upstream import answer
 from support.waiting import wait_until
 
@@ -215,11 +217,11 @@ class OverTls(Http2Test):
         super().setUp()
         self.authority = Authority(self.new_folder())
 
-    def listening(self, http, *names):
+    def listening(self, http, *names, **more):
         pairs = [self.authority.issue(name) for name in names or ("localhost",)]
         self.upstream = self.start_upstream(answer(b"hello"))
         tls = {"certificates": [pair.tls() for pair in pairs]}
-        made = config(self.upstream.address)
+        made = config(self.upstream.address, **more)
         made["listeners"][0] = {"address": made["listeners"][0]["address"], "tls": tls, **http}
         return self.start_stint(made)
 
@@ -248,6 +250,19 @@ class OverTls(Http2Test):
         self.assertEqual(client.get(authority="localhost:1234").status, 200)
         self.assertEqual(client.get(authority="other.test").status, 421)
         self.assertEqual(client.get().status, 200)
+
+    def test_a_preface_that_comes_too_slowly(self):
+        stint = self.listening({"http": ["h2"]}, min_rate={"head": "1MiB", "after": "200ms"})
+        bare = socket.create_connection(("127.0.0.1", stint.port), 10)
+        sock = self.context("h2").wrap_socket(bare, server_hostname="localhost")
+        self.addCleanup(sock.close)
+        for byte in PREFACE:
+            sock.send(bytes([byte]))
+            if select.select([bare], [], [], 0.05)[0] and b"\0\0\x08\x07" in sock.recv(4096):  # GOAWAY
+                break
+        else:
+            self.fail("the connection goes on")
+        self.assertEqual(stint.admin.metrics().sum("stint_slow_clients_total", part="head"), 1)
 
 
 class PerStream(Http2Test):

@@ -10,6 +10,7 @@ import unittest
 from support.case import FULL, SystemTest, config, report, scaled
 from support.counting_upstream import CountingUpstream
 from support.http2 import Gone, Http2Client
+from support.messages import response_bytes
 from support.waiting import wait_until
 
 
@@ -84,6 +85,40 @@ class Http2Limits(SystemTest):
         self.assertGreater(statuses[200], 100, statuses)
         self.assertGreater(statuses[429], 0, statuses)
         wait_until(lambda: stint.in_flight() == 0, "every slot is free")
+
+    def test_max_requests_in_flight_is_exact(self):
+        """Of 10 connections x 20 streams, over 2 workers."""
+        bound, go_on = 50, threading.Event()
+        self.addCleanup(lambda: go_on.set())
+
+        def hold(connection):
+            while connection.read_request():
+                go_on.wait(60)
+                connection.send(response_bytes(b"ok"))
+
+        upstream = self.start_upstream(hold)
+        stint = self.start_stint(config(upstream.address, listener={"h2c": True}, max_requests_in_flight=bound,
+                                        limits={"l": {"requests": 1000, "per": "1h"}}, route_limits=["l"]))
+        clients = [self.client(stint) for _ in range(10)]
+        for round_ in (1, 2):
+            go_on.clear()
+            streams = [[client.request() for _ in range(20)] for client in clients]
+            upstream.wait_for_requests(round_ * bound)
+            wait_until(lambda: stint.admin.metrics().sum("stint_requests_in_flight_refused_total") == round_ * 150,
+                       "the others are refused")
+            self.assertEqual(stint.admin.metrics().sum("stint_requests_in_flight_counted"), bound)
+            go_on.set()
+            responses = [client.response(stream) for client, mine in zip(clients, streams) for stream in mine]
+            self.assertEqual(collections.Counter(response.status for response in responses), {200: bound, 503: 150})
+            refused = next(response for response in responses if response.status == 503)
+            self.assertEqual(refused.get("retry-after"), "1")
+            self.assertIn(b"max_requests_in_flight is reached", refused.body)
+            wait_until(lambda: stint.admin.metrics().sum("stint_requests_in_flight_counted") == 0, "all have ended")
+        self.assertEqual(len(upstream.requests), 2 * bound)
+        self.assertEqual(stint.admin.limit("l")["used"], 2 * bound)
+        lines = [line for line in stint.wait_for_lines(400) if line["status"] == 503]
+        self.assertEqual({line["decision"] for line in lines}, {"refused"})
+        self.assertEqual(stint.admin.metrics().sum("stint_requests_total", decision="refused", status="5xx"), 300)
 
     def client(self, stint):
         client = Http2Client.to(stint.port)

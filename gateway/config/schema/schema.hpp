@@ -8,6 +8,7 @@
 #include "base/hop_fields.hpp"
 #include "base/http2_bounds.hpp"
 #include "base/ip_address.hpp"
+#include "base/load_bounds.hpp"
 #include "base/log_rules.hpp"
 #include "base/path_rules.hpp"
 #include "base/regex.hpp"
@@ -374,8 +375,7 @@ struct Config {
     std::string gateway_id; // this gateway's name in the stores; empty = a generated name
     std::vector<Store> stores;
     Timeouts timeouts;
-    std::size_t max_connections = 10'000;
-    std::size_t max_connections_per_client = 0; // 0 = off
+    LoadBounds load;
     HeadBounds heads;
     std::optional<std::uint64_t> max_body; // for routes without max_body; nullopt = any length
     MinRate min_rate;

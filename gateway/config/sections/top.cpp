@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t most_workers = 1024;
 constexpr std::uint64_t most_connections = 1'000'000;
+constexpr std::uint64_t most_requests = 1'000'000;
 constexpr std::size_t smallest_head = 1024; // minimum of max_head and max_target
 constexpr std::size_t largest_head = 64 * 1024;
 constexpr std::uint64_t fewest_fields = 8;
@@ -126,22 +127,35 @@ constexpr std::array config_table{
          .expected = "a map such as {connect: 2s}",
          .otherwise = "see below"},
         "map"),
-    TopRow::number<&Config::max_connections>(
-        {.key = "max_connections",
-         .about = "The most client connections open at once, over all listeners and workers.",
-         .expected = "a number of connections"},
-        1,
-        most_connections),
-    TopRow::number<&Config::max_connections_per_client>(
-        {.key = "max_connections_per_client",
-         .about =
-             "The same for each client: an address, or a network of ipv4_prefix or ipv6_prefix "
+    TopRow::number < [](auto& config) -> auto& {
+    return config.load.max_connections;
+}
+> ({.key = "max_connections",
+    .about = "The most client connections open at once, over all listeners and workers.",
+    .expected = "a number of connections"},
+   1,
+   most_connections),
+    TopRow::number < [](auto& config) -> auto& {
+    return config.load.max_connections_per_client;
+}
+> ({.key = "max_connections_per_client",
+    .about = "The same for each client: an address, or a network of ipv4_prefix or ipv6_prefix "
              "bits.",
-         .expected = "off or a number of connections",
-         .reload = Reload::new_connections},
-        1,
-        most_connections,
-        "off"),
+    .expected = "off or a number of connections",
+    .reload = Reload::new_connections},
+   1,
+   most_connections,
+   "off"),
+    TopRow::number < [](auto& config) -> auto& {
+    return config.load.max_requests_in_flight;
+}
+> ({.key = "max_requests_in_flight",
+    .about = "The most requests to listeners under way at once, over all connections and workers "
+             "(else 503).",
+    .expected = "off or a number of requests"},
+   1,
+   most_requests,
+   "off"),
     TopRow::map(
         {.key = "min_rate",
          .about = "The rate at which a client must send, at least.",

@@ -57,6 +57,7 @@ TEST_CASE("defaults are filled in, in the form of the file") {
     CHECK(shown["timeouts"]["drain"] == "10s");
     CHECK(shown["max_connections"] == 10'000);
     CHECK(shown["max_connections_per_client"] == "off");
+    CHECK(shown["max_requests_in_flight"] == "off");
     CHECK(shown["min_rate"] == Json{{"head", "64B"}, {"body", "64B"}, {"after", "10s"}});
     CHECK(shown["max_head"] == "16KiB");
     CHECK(shown["max_target"] == "8KiB");

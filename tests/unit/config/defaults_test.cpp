@@ -46,8 +46,8 @@ TEST_CASE("what is left out has its default") {
     CHECK_FALSE(config.admin);
     CHECK(config.timeouts.response == 60s);
     CHECK(config.timeouts.tunnel_idle == 10min);
-    CHECK(config.max_connections == 10'000);
-    CHECK(config.max_connections_per_client == 0);
+    CHECK(config.load.max_connections == 10'000);
+    CHECK(config.load.max_connections_per_client == 0);
     CHECK(config.heads.max_head == 16'384);
     CHECK(config.heads.max_target == 8'192);
     CHECK(config.heads.max_fields == 128);

@@ -47,9 +47,9 @@ TEST_CASE("what is no minimum rate is a mistake") {
 }
 
 TEST_CASE("a client's connections are bounded by a number or not at all") {
-    CHECK(with("").max_connections_per_client == 0);
-    CHECK(with("max_connections_per_client: off").max_connections_per_client == 0);
-    CHECK(with("max_connections_per_client: 100").max_connections_per_client == 100);
+    CHECK(with("").load.max_connections_per_client == 0);
+    CHECK(with("max_connections_per_client: off").load.max_connections_per_client == 0);
+    CHECK(with("max_connections_per_client: 100").load.max_connections_per_client == 100);
     check_added(
         "max_connections_per_client: 0" + end,
         {"3:29: max_connections_per_client: \"0\" is zero; expected a whole number from 1 to "

@@ -516,7 +516,7 @@ TEST_CASE("a reload says which of its changes need a restart") {
     next.workers.count = 3;
     next.workers.pin = true;
     next.state = State{"/s.db", false};
-    next.max_connections = 5;
+    next.load.max_connections = 5;
     next.timeouts.idle = milliseconds{1};
     next.listeners[0].half_close_allowed = true;
     CHECK(need_restart(former, next) == Keys{"workers", "pin_workers", "state"});

@@ -20,7 +20,7 @@ TEST_CASE("the documented configuration gives exactly what it says") {
     CHECK(config.timeouts.connect == 2s);
     CHECK(config.timeouts.response == 60s);
     CHECK(config.timeouts.drain == 10s);
-    CHECK(config.max_connections == 10'000);
+    CHECK(config.load.max_connections == 10'000);
     CHECK(config.heads.max_head == 16'384);
     CHECK(config.access_log.target == AccessLog::Target::standard_output);
     REQUIRE(config.upstreams.size() == 1);

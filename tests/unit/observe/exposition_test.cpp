@@ -99,6 +99,7 @@ Scrape full_scrape() {
     scrape.figures.version = "1.2 \"a\\b\"\n";
     scrape.figures.start_time_seconds = 1714550950.25;
     scrape.figures.access_log_dropped = 6;
+    scrape.figures.in_flight = {.max = 50, .counted = 17, .refused = 18};
     scrape.figures.permits = true;
     scrape.figures.limits = {
         {.name = "window", .quota = 10, .used = 7, .waits = true, .waiting = 11},
@@ -120,6 +121,9 @@ TEST_CASE("the page follows the text format and shows what was counted") {
         page.at(R"(stint_requests_total{route="product",decision="client_gone",status="none"})") ==
         "3");
     CHECK(page.at(R"(stint_requests_in_flight{route="product"})") == "4");
+    CHECK(page.at("stint_requests_in_flight_max") == "50");
+    CHECK(page.at("stint_requests_in_flight_counted") == "17");
+    CHECK(page.at("stint_requests_in_flight_refused_total") == "18");
     CHECK(page.at(R"(stint_refusals_total{route="product",limit="per_client"})") == "5");
     CHECK(page.at(R"(stint_limit_denied_total{route="product",limit="per_client"})") == "6");
     CHECK(page.at(R"(stint_limit_exempted_total{route="product",limit="per_client"})") == "7");

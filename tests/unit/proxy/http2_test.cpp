@@ -1,47 +1,12 @@
-#include "fixture.hpp"
+#include "http2_peers.hpp"
 
 #include <doctest/doctest.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 using namespace stint;
 using namespace stint::test;
-
-namespace {
-
-enum Type : char { data = 0, headers = 1, rst_stream = 3, settings = 4, goaway = 7 };
-constexpr char end_stream = 1;
-constexpr char end_headers = 4;
-
-std::string frame(Type type, int flags, int stream, std::string_view payload) {
-    std::string bytes{
-        '\0', '\0', static_cast<char>(payload.size()), type, static_cast<char>(flags), '\0',
-        '\0', '\0', static_cast<char>(stream)};
-    return bytes.append(payload);
-}
-
-// ":method: GET, :scheme: http, :path: /, :authority: a" in HPACK.
-constexpr std::string_view get_fields = "\x82\x86\x84\x01\x01"
-                                        "a";
-
-std::string request(int stream) {
-    return frame(headers, end_headers | end_stream, stream, get_fields);
-}
-
-// A gateway whose listener takes HTTP/2, and a client that has begun with it.
-struct Http2 {
-    explicit Http2(std::string_view yaml) : gateway{yaml, {.http2_prior_knowledge = true}} {
-        client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(settings, 0, 0, ""));
-        client.send(frame(settings, 1, 0, ""));
-    }
-
-    InProcessGateway gateway;
-    Wire client = gateway.connect();
-};
-
-} // namespace
 
 TEST_CASE("requests of one HTTP/2 connection go to the upstream at the same time") {
     Http2 peers{plain};

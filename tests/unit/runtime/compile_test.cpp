@@ -268,7 +268,7 @@ TEST_CASE("the snapshot says which configuration it is") {
     const auto compiled = process.compile(text);
 
     CHECK(compiled.snapshot->generation == 2);
-    CHECK(compiled.snapshot->max_connections == 7);
+    CHECK(compiled.snapshot->load.max_connections == 7);
     CHECK(compiled.snapshot->heads.max_head == 2048);
     CHECK(compiled.snapshot->log.fields == std::vector<std::string>{"x-api-key"});
 }
