@@ -9,18 +9,45 @@
 #include "routing/charges.hpp"
 #include "routing/route.hpp"
 
+#include <boost/container/small_vector.hpp>
+
+#include <span>
+
 namespace stint::admission {
+
+// For each charge, the conditions on which its limit lets the request wait, and its key's text.
+using WaitTermsList = boost::container::small_vector<limits::WaitTerms, limits::few_charges>;
 
 // A request that waits in the admission queue, and the charges that it waits for.
 class QueuedCharges : public limits::Waiter {
   public:
     using Waiter::Waiter;
 
-    // The charges of Waiter::charges, each with its limit as the route applies it.
-    routing::Charges asked;
+    // Keeps the charges, each with its limit as the route applies it, for the time of the wait.
+    // terms: one for each charge. Throws std::bad_alloc.
+    void ask(const routing::Charges& asked, const WaitTermsList& terms_of) {
+        charges.assign(asked.charges.begin(), asked.charges.end());
+        terms = terms_of;
+        limits_.assign(asked.limits.begin(), asked.limits.end());
+    }
+    // Returns the limit of each charge.
+    [[nodiscard]] std::span<const routing::AppliedLimit> limits() const noexcept {
+        return {limits_.data(), limits_.size()};
+    }
+    // Returns the charges as ask() has got them; none is denied.
+    [[nodiscard]] routing::Charges asked() const {
+        routing::Charges made;
+        made.charges.assign(charges.begin(), charges.end());
+        made.limits.assign(limits_.begin(), limits_.end());
+        return made;
+    }
 
   protected:
     ~QueuedCharges() = default;
+
+  private:
+    // Few, as every request that waits has this object.
+    boost::container::small_vector<routing::AppliedLimit, limits::few_charges> limits_;
 };
 
 // Listens for the answers to a request that waits for larger shares of limits that gateways share.

@@ -10,7 +10,7 @@
 #include "routing/charges.hpp"
 #include "routing/fence.hpp"
 
-#include <boost/container/static_vector.hpp>
+#include <boost/container/small_vector.hpp>
 
 #include <optional>
 #include <string>
@@ -102,7 +102,7 @@ class LocalReply {
     std::string detail_;
     std::string allowed_;
     http::LimitedReply limited_;
-    boost::container::static_vector<std::string_view, limits::max_charges> also_refusing_;
+    boost::container::small_vector<std::string_view, limits::few_charges> also_refusing_;
     std::string ticket_; // tickets of the reserved slots; limited_ refers to it
     http::PausedReply paused_;
     Duration retry_after_{}; // for Kind::unavailable

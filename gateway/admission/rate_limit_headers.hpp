@@ -6,7 +6,7 @@
 #include "limits/decision.hpp"
 #include "routing/charges.hpp"
 
-#include <boost/container/static_vector.hpp>
+#include <boost/container/small_vector.hpp>
 
 #include <span>
 
@@ -43,7 +43,7 @@ class RateLimitHeaders {
     fields(const routing::RateLimitHeaderSettings& telling, const Now& now) const noexcept;
 
   private:
-    boost::container::static_vector<http::PolicyState, limits::max_charges> policies_;
+    boost::container::small_vector<http::PolicyState, limits::few_charges> policies_;
 };
 
 } // namespace stint::admission

@@ -264,9 +264,7 @@ Next RequestAdmission::charge_in_turn(const routing::Charges& charges, const Ask
         return refuse(charges, decision, asked);
     }
     QueuedCharges& queued = env_.callbacks.make_queued();
-    queued.charges.assign(charges.view().begin(), charges.view().end());
-    queued.asked = charges;
-    queued.terms = asked.terms(charges, env_.scratch.key);
+    queued.ask(charges, asked.terms(charges, env_.scratch.key));
     const auto entered = env_.callbacks.queue().enter(queued, decided_);
     if (entered == limits::AdmissionQueue::Entered::waiting)
         return Next::wait_queue;
@@ -276,7 +274,7 @@ Next RequestAdmission::charge_in_turn(const routing::Charges& charges, const Ask
 }
 
 Next RequestAdmission::finish_queue(QueuedCharges& queued, Duration waited) {
-    const routing::AppliedLimit limit = queued.asked.limits[queued.waited_for];
+    const routing::AppliedLimit limit = queued.limits()[queued.waited_for];
     const Next next = settle_queue(queued);
     env_.callbacks.waited(limit, next == Next::forward, waited);
     if (next != Next::forward)
@@ -286,13 +284,11 @@ Next RequestAdmission::finish_queue(QueuedCharges& queued, Duration waited) {
 
 Next RequestAdmission::settle_queue(QueuedCharges& queued) {
     limits::Decision& decision = queued.decision;
-    const auto& limits = queued.asked.limits;
+    const routing::Charges asked = queued.asked();
     if (route_->telling.any)
         headers_.note_turn(
-            {queued.charges.data(), queued.charges.size()}, {limits.data(), limits.size()},
-            decision, decided_);
-    return decision.allowed() ? accept(decision, queued.asked, {})
-                              : refuse(queued.asked, decision, {});
+            asked.view(), {asked.limits.data(), asked.limits.size()}, decision, decided_);
+    return decision.allowed() ? accept(decision, asked, {}) : refuse(asked, decision, {});
 }
 
 Next RequestAdmission::accept(

@@ -8,16 +8,11 @@
 #include "limits/shared/share_requests.hpp"
 #include "routing/charges.hpp"
 
-#include <boost/container/small_vector.hpp>
-
 #include <chrono>
 #include <cstdint>
 #include <optional>
 
 namespace stint::admission {
-
-// For each charge, the conditions on which its limit lets the request wait, and its key's text.
-using WaitTermsList = boost::container::small_vector<limits::WaitTerms, 4>;
 
 // The Retry-After of a refusal because a store cannot be asked.
 inline constexpr Duration store_retry_after = std::chrono::seconds{1};

@@ -210,6 +210,10 @@ using LimitPtr = std::shared_ptr<Limit>;
 
 // The most charges of one request.
 inline constexpr std::size_t max_charges = 16;
+// The most charges of most requests. Objects that live as long as a request have room for so many,
+// and allocate memory for more.
+inline constexpr std::size_t few_charges = 2;
+
 // Admits a request: charges every limit or none. If an enforced limit refuses, no window is charged
 // and no slot is taken. A limit that is not enforced never refuses, and is charged only if it has
 // room (see Decision::would_refuse). states: empty, or room for one per charge; receives each

@@ -6,7 +6,7 @@ import unittest
 
 from support.case import SystemTest, config, report, scaled
 from support.certificates import Authority
-from support.floods import ACK, DATA, HEADERS, SETTINGS, frame, get, settings
+from support.floods import ACK, DATA, HEADERS, SETTINGS, frame, get, post, settings
 from support.http2 import PREFACE, Gone
 from support.upstream import answer
 
@@ -47,11 +47,12 @@ class Connection:
 
 
 class MemoryTest(SystemTest):
-    def start(self, script=None, listener=None):
+    def start(self, script=None, *, limits=None, listener=None, **bounds):
         upstream = self.start_upstream(script or answer(b"hello"))
-        return self.start_stint(config(
-            upstream.address, workers=1, max_connections=CONNECTIONS + 2 * EACH,
-            listener={"h2c": True, **(listener or {})}))
+        made = config(upstream.address, workers=1, max_connections=CONNECTIONS + 100, limits=limits or None,
+                      route_limits=list(limits or ()),
+                      listener={"h2c": True, "http2": {"max_streams": EACH, **bounds}, **(listener or {})})
+        return self.start_stint(made)
 
     def connection(self, stint, context=None, asks=True) -> Connection:
         made = Connection(stint.port, context)
@@ -122,6 +123,21 @@ class Streams(MemoryTest):
             begin(each)
         time.sleep(PARKED)
         return (stint.resident() - before) / number
+
+    def test_that_wait_for_a_limit(self):
+        for what, head, body in (("without a body", get, b""), ("with 4 KiB of its body", post, b"x" * 4096)):
+            with self.subTest(what):
+                stint = self.start(max_waiting_streams=EACH, connection_window="8MiB", limits={"l": {
+                    "requests": STREAMS // EACH + 2, "per": "500s", "algorithm": "fixed_window",
+                    "when_exceeded": "wait", "max_wait": "60000s", "max_waiting": 100_000}})
+
+                def begin(connection):
+                    connection.send(b"".join(
+                        head(i) + (frame(DATA, 0, 1 + 2 * i, body) if body else b"") for i in range(1, EACH + 1)))
+
+                each = self.of_streams(stint, begin)
+                self.assertEqual(stint.admin.limit("l")["waiting"], STREAMS + 2 * EACH)
+                self.assert_at_most(f"a stream that waits, {what}, beside that", MOST_STREAM, each - len(body))
 
     def test_whose_client_opens_no_window(self):
         size = 1000

@@ -47,8 +47,8 @@ class Waiter : public FairQueue::Item, public ByDeadline, public InMailbox {
     explicit Waiter(Mailbox& owner) : mailbox_{owner} {}
 
     // The charges for admit(), and the wait terms of each charge's limit. Filled in before enter().
-    boost::container::small_vector<Charge, 4> charges;
-    boost::container::small_vector<WaitTerms, 4> terms;
+    boost::container::small_vector<Charge, few_charges> charges;
+    boost::container::small_vector<WaitTerms, few_charges> terms;
 
     // False: if the request has to wait, it is refused as if the queue were full. Set before
     // enter().
