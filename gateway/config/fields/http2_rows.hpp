@@ -39,12 +39,10 @@ constexpr FieldOf<S> http_row(Reload reload) {
 
 template <class S>
 constexpr FieldOf<S> h2c_row(Reload reload) {
-    return Fields<S>::template boolean < [](auto& section) -> auto& {
-        return section.http2.h2c;
-    }
-    > ({.key = "h2c",
-        .about = "Without TLS: a client that knows of it may begin with HTTP/2.",
-        .reload = reload});
+    return Fields<S>::template boolean<inside<&S::http2, &Http2::h2c>>(
+        {.key = "h2c",
+         .about = "Without TLS: a client that knows of it may begin with HTTP/2.",
+         .reload = reload});
 }
 
 template <class S>

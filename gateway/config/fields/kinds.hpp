@@ -1,6 +1,6 @@
 // Makes the rows of a table from members of the section's struct:
 // Fields<Timeouts>::duration<&Timeouts::head>({...}). The template argument is a pointer to the
-// member, or a function object that returns the member of a section.
+// member, or inside<> with the pointers to a member and to a member of that.
 #pragma once
 
 #include "config/fields/field.hpp"
@@ -21,6 +21,12 @@ namespace stint::config {
 
 inline constexpr std::string_view true_or_false = "true or false";
 inline constexpr std::chrono::hours longest_duration = std::chrono::days{366};
+
+// Reaches a member of a member of a section.
+template <auto Outer, auto Inner>
+inline constexpr auto inside = [](auto& section) -> auto& {
+    return section.*Outer.*Inner;
+};
 
 template <class S>
 struct Fields {

@@ -39,17 +39,13 @@ constexpr FieldOf<S> max_body_row(std::string_view otherwise) {
 
 template <class S>
 constexpr FieldOf<S> ipv4_prefix_row(std::string_view about) {
-    return Fields<S>::template number < [](auto& section) -> auto& {
-        return section.prefixes.ipv4;
-    }
-    > ({.key = "ipv4_prefix", .about = about, .expected = "a number of bits"}, 1, 32);
+    return Fields<S>::template number<inside<&S::prefixes, &AddressPrefixes::ipv4>>(
+        {.key = "ipv4_prefix", .about = about, .expected = "a number of bits"}, 1, 32);
 }
 template <class S>
 constexpr FieldOf<S> ipv6_prefix_row(std::string_view about) {
-    return Fields<S>::template number < [](auto& section) -> auto& {
-        return section.prefixes.ipv6;
-    }
-    > ({.key = "ipv6_prefix", .about = about, .expected = "a number of bits"}, 1, 128);
+    return Fields<S>::template number<inside<&S::prefixes, &AddressPrefixes::ipv6>>(
+        {.key = "ipv6_prefix", .about = about, .expected = "a number of bits"}, 1, 128);
 }
 
 template <class S>

@@ -74,13 +74,12 @@ constexpr std::array access_log_table{
                 fields.emplace_back("header:" + name);
             add(members, field.key, std::move(fields));
         }),
-    LogRow::word < [](auto& log) -> auto& {return log.rules.key;
-} // namespace
-> ({.key = "log_key",
-    .about = "How a line shows the key by which its limit has refused.",
-    .expected = "hash, prefix, full or off"},
-   log_key_words),
-}; // namespace stint::config
+    LogRow::word<inside<&AccessLog::rules, &LogRules::key>>(
+        {.key = "log_key",
+         .about = "How a line shows the key by which its limit has refused.",
+         .expected = "hash, prefix, full or off"},
+        log_key_words),
+};
 
 } // namespace
 

@@ -56,20 +56,17 @@ constexpr std::array log_table{
 };
 
 constexpr std::array config_table{
-    TopRow::number < [](auto& config) -> auto& {return config.workers.count;
-} // namespace
-> ({.key = "workers",
-    .about = "Worker threads that serve traffic; auto: one for each core that the process may "
-             "use.",
-    .expected = "auto or a number of threads",
-    .reload = Reload::restart},
-   1,
-   most_workers,
-   "auto"),
-    TopRow::boolean < [](auto& config) -> auto& {
-    return config.workers.pin;
-}
-> ({.key = "pin_workers", .about = "Pins each worker to a core.", .reload = Reload::restart}),
+    TopRow::number<inside<&Config::workers, &Workers::count>>(
+        {.key = "workers",
+         .about = "Worker threads that serve traffic; auto: one for each core that the process may "
+                  "use.",
+         .expected = "auto or a number of threads",
+         .reload = Reload::restart},
+        1,
+        most_workers,
+        "auto"),
+    TopRow::boolean<inside<&Config::workers, &Workers::pin>>(
+        {.key = "pin_workers", .about = "Pins each worker to a core.", .reload = Reload::restart}),
     TopRow::map(
         {.key = "listeners",
          .about = "Where clients connect. Needed unless permits is set.",
@@ -109,53 +106,45 @@ constexpr std::array config_table{
         "map by name",
         nullptr,
         &show_stores),
-    TopRow::text < [](auto& config) -> auto& {
-    return config.gateway_id;
-}
-,
-    parse_name_in_store >
-        ({.key = "gateway_id",
-          .about =
-              "This gateway's name in the stores, which no other gateway has: up to 64 letters, "
-              "digits, -, _ and .; it is not a secret.",
-          .expected = "a name such as edge-1",
-          .otherwise = "made at the first start, and kept in `state`"},
-         "name"),
+    TopRow::text<&Config::gateway_id, parse_name_in_store>(
+        {.key = "gateway_id",
+         .about =
+             "This gateway's name in the stores, which no other gateway has: up to 64 letters, "
+             "digits, -, _ and .; it is not a secret.",
+         .expected = "a name such as edge-1",
+         .otherwise = "made at the first start, and kept in `state`"},
+        "name"),
     TopRow::section<&Config::timeouts, &timeout_fields>(
         {.key = "timeouts",
          .about = "The most time that things may take.",
          .expected = "a map such as {connect: 2s}",
          .otherwise = "see below"},
         "map"),
-    TopRow::number < [](auto& config) -> auto& {
-    return config.load.max_connections;
-}
-> ({.key = "max_connections",
-    .about = "The most client connections open at once, over all listeners and workers.",
-    .expected = "a number of connections"},
-   1,
-   most_connections),
-    TopRow::number < [](auto& config) -> auto& {
-    return config.load.max_connections_per_client;
-}
-> ({.key = "max_connections_per_client",
-    .about = "The same for each client: an address, or a network of ipv4_prefix or ipv6_prefix "
+    TopRow::number<inside<&Config::load, &LoadBounds::max_connections>>(
+        {.key = "max_connections",
+         .about = "The most client connections open at once, over all listeners and workers.",
+         .expected = "a number of connections"},
+        1,
+        most_connections),
+    TopRow::number<inside<&Config::load, &LoadBounds::max_connections_per_client>>(
+        {.key = "max_connections_per_client",
+         .about =
+             "The same for each client: an address, or a network of ipv4_prefix or ipv6_prefix "
              "bits.",
-    .expected = "off or a number of connections",
-    .reload = Reload::new_connections},
-   1,
-   most_connections,
-   "off"),
-    TopRow::number < [](auto& config) -> auto& {
-    return config.load.max_requests_in_flight;
-}
-> ({.key = "max_requests_in_flight",
-    .about = "The most requests to listeners under way at once, over all connections and workers "
+         .expected = "off or a number of connections",
+         .reload = Reload::new_connections},
+        1,
+        most_connections,
+        "off"),
+    TopRow::number<inside<&Config::load, &LoadBounds::max_requests_in_flight>>(
+        {.key = "max_requests_in_flight",
+         .about =
+             "The most requests to listeners under way at once, over all connections and workers "
              "(else 503).",
-    .expected = "off or a number of requests"},
-   1,
-   most_requests,
-   "off"),
+         .expected = "off or a number of requests"},
+        1,
+        most_requests,
+        "off"),
     TopRow::map(
         {.key = "min_rate",
          .about = "The rate at which a client must send, at least.",
@@ -167,49 +156,39 @@ constexpr std::array config_table{
         [](const Field& field, const Config& config, const Config&, Shown::Map& members) {
             add(members, field.key, shown(min_rate_fields(), config.min_rate, config));
         }),
-    TopRow::size < [](auto& config) -> auto& {
-    return config.heads.max_head;
-}
-> ({.key = "max_head",
-    .about = "The longest head, of a request (else 431) or of a response (else 502).",
-    .expected = "a size such as 16KiB"},
-   smallest_head,
-   largest_head),
-    TopRow::size < [](auto& config) -> auto& {
-    return config.heads.max_target;
-}
-> ({.key = "max_target",
-    .about = "The longest request target (else 414). It must also fit into max_head.",
-    .expected = "a size such as 8KiB"},
-   smallest_head,
-   largest_head),
-    TopRow::number < [](auto& config) -> auto& {
-    return config.heads.max_fields;
-}
-> ({.key = "max_fields",
-    .about = "The most fields of a head, of a request (else 431) or of a response (else 502).",
-    .expected = "a number of fields"},
-   fewest_fields,
-   most_fields),
-    max_body_row<Config>("`off`"), TopRow::boolean < [](auto& config) -> auto& {
-    return config.paths.merge_slashes;
-} // namespace
-> ({.key = "merge_slashes", .about = "Runs of / in a path count as one."}), TopRow::word < [
-](auto& config) -> auto& {
-    return config.paths.refuse_encoded_slashes;
-}
-> ({.key = "encoded_slashes",
-    .about = "%2F in a path is data, or such a path gets 400.",
-    .expected = "keep or refuse"},
-   encoded_slashes),
-    TopRow::word < [](auto& config) -> auto& {
-    return config.paths.routes_absolute_form;
-}
-> ({.key = "absolute_form",
-    .about = "Absolute-form targets for hosts that no route names: they get 421, or are matched "
+    TopRow::size<inside<&Config::heads, &HeadBounds::max_head>>(
+        {.key = "max_head",
+         .about = "The longest head, of a request (else 431) or of a response (else 502).",
+         .expected = "a size such as 16KiB"},
+        smallest_head,
+        largest_head),
+    TopRow::size<inside<&Config::heads, &HeadBounds::max_target>>(
+        {.key = "max_target",
+         .about = "The longest request target (else 414). It must also fit into max_head.",
+         .expected = "a size such as 8KiB"},
+        smallest_head,
+        largest_head),
+    TopRow::number<inside<&Config::heads, &HeadBounds::max_fields>>(
+        {.key = "max_fields",
+         .about = "The most fields of a head, of a request (else 431) or of a response (else 502).",
+         .expected = "a number of fields"},
+        fewest_fields,
+        most_fields),
+    max_body_row<Config>("`off`"),
+    TopRow::boolean<inside<&Config::paths, &PathRules::merge_slashes>>(
+        {.key = "merge_slashes", .about = "Runs of / in a path count as one."}),
+    TopRow::word<inside<&Config::paths, &PathRules::refuse_encoded_slashes>>(
+        {.key = "encoded_slashes",
+         .about = "%2F in a path is data, or such a path gets 400.",
+         .expected = "keep or refuse"},
+        encoded_slashes),
+    TopRow::word<inside<&Config::paths, &PathRules::routes_absolute_form>>(
+        {.key = "absolute_form",
+         .about =
+             "Absolute-form targets for hosts that no route names: they get 421, or are matched "
              "to the routes for any host.",
-    .expected = "refuse or route"},
-   absolute_forms),
+         .expected = "refuse or route"},
+        absolute_forms),
     TopRow::other(
         {.key = "via",
          .about = "The name under which Stint adds itself to a request's Via; off: it adds no Via.",
@@ -223,11 +202,10 @@ constexpr std::array config_table{
             const std::string name = config.hop.via.value_or(default_pseudonym);
             add(members, field.key, name.empty() ? "off" : name);
         }),
-    TopRow::boolean < [](auto& config) -> auto& {
-    return config.hop.forwarded;
-}
-> ({.key = "forwarded",
-    .about = "Requests are sent with Forwarded (RFC 7239), beside X-Forwarded-For and the like."}),
+    TopRow::boolean<inside<&Config::hop, &HopFields::forwarded>>(
+        {.key = "forwarded",
+         .about =
+             "Requests are sent with Forwarded (RFC 7239), beside X-Forwarded-For and the like."}),
     TopRow::other(
         {.key = "client_ip_header",
          .about = "The header in which trusted proxies name the client.",
@@ -308,7 +286,7 @@ constexpr std::array config_table{
         "list of routes",
         nullptr,
         &show_routes),
-}; // namespace stint::config
+};
 
 // Finds a key that is required unless `permits` is configured; reports it if it is missing.
 std::optional<Value> find_unless_permits(const Section& top, std::string_view key) {

@@ -106,13 +106,13 @@ constexpr std::array upstream_table{
             add(members, field.key, shown_cooldown(upstream.cooldown, config));
         }),
     retry_row<Upstream>("`off`"),
-    UpstreamRow::word < [](auto& upstream) -> auto& {return upstream.load.how;
-} // namespace
-> ({.key = "balance",
-    .about = "Smooth weighted round robin, the least requests in flight by weight, or rendezvous "
+    UpstreamRow::word<inside<&Upstream::load, &LoadBalance::how>>(
+        {.key = "balance",
+         .about =
+             "Smooth weighted round robin, the least requests in flight by weight, or rendezvous "
              "hashing by hash_key.",
-    .expected = "round_robin, least_requests or hash"},
-   ways),
+         .expected = "round_robin, least_requests or hash"},
+        ways),
     UpstreamRow::other(
         {.key = "hash_key",
          .about = "The key that hash uses, as of a limit. Requests without it use their client's "
@@ -126,13 +126,13 @@ constexpr std::array upstream_table{
             add(members, field.key, shown_sources(upstream.hash_key));
         }),
     UpstreamRow::shown_by(
-        UpstreamRow::duration<[](auto& upstream) -> auto& {
-            return upstream.load.slow_start;
-        }>({.key = "slow_start",
-            .about = "After an endpoint has come back its weight grows to its full value over this "
-                     "time.",
-            .expected = "a duration such as 10s",
-            .otherwise = "`off`"}),
+        UpstreamRow::duration<[](auto& upstream) -> auto& { return upstream.load.slow_start; }>(
+            {.key = "slow_start",
+             .about =
+                 "After an endpoint has come back its weight grows to its full value over this "
+                 "time.",
+             .expected = "a duration such as 10s",
+             .otherwise = "`off`"}),
         [](const Field& field, const Upstream& upstream, const Config&, Shown::Map& members) {
             if (upstream.load.slow_start.count() > 0)
                 add(members, field.key, upstream.load.slow_start);
@@ -150,13 +150,11 @@ constexpr std::array upstream_table{
         "map",
         &read_health,
         &show_health),
-    UpstreamRow::word < [](auto& upstream) -> auto& {
-    return upstream.load.fail_open;
-}
-> ({.key = "when_all_down",
-    .about = "While no endpoint is up requests get 503, or are sent all the same.",
-    .expected = "503 or fail_open"},
-   when_all_down),
+    UpstreamRow::word<inside<&Upstream::load, &LoadBalance::fail_open>>(
+        {.key = "when_all_down",
+         .about = "While no endpoint is up requests get 503, or are sent all the same.",
+         .expected = "503 or fail_open"},
+        when_all_down),
     UpstreamRow::map(
         {.key = "queue",
          .about = "Requests that wait while all endpoints are at their max_requests.",
@@ -181,7 +179,7 @@ constexpr std::array upstream_table{
          .about = "Each connection begins with a PROXY header that names the client.",
          .expected = "v1, v2 or off"},
         proxy_protocols),
-}; // namespace stint::config
+};
 
 void check_interval(const Section& section, const Upstream& upstream) {
     const auto& endpoints = upstream.endpoints;
