@@ -207,6 +207,13 @@ int Http2Session::Callbacks::on_closed(
     });
 }
 
+void Http2Session::Callbacks::note_reset(Http2Session& me, std::uint32_t code) {
+    if (blames_client(code))
+        me.events_.on_glitch(Http2Glitch::reset_sent);
+    else
+        me.excused_ += me.stream_window_;
+}
+
 int Http2Session::Callbacks::on_frame_sent(
     nghttp2_session* session, const nghttp2_frame* frame, void* user) {
     return guarded([&] {
@@ -215,8 +222,8 @@ int Http2Session::Callbacks::on_frame_sent(
         if (of_response && ends_stream(*frame))
             if (Http2Stream* const stream = stream_of(session, frame->hd.stream_id))
                 self(user).events_.on_response_end(*stream);
-        if (frame->hd.type == NGHTTP2_RST_STREAM && blames_client(frame->rst_stream.error_code))
-            self(user).events_.on_glitch(Http2Glitch::reset_sent);
+        if (frame->hd.type == NGHTTP2_RST_STREAM)
+            note_reset(self(user), frame->rst_stream.error_code);
         // Submitted together with the GOAWAY, the PING would be sent before it.
         if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.last_stream_id == every_stream)
             return nghttp2_submit_ping(session, NGHTTP2_FLAG_NONE, nullptr);

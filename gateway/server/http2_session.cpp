@@ -75,7 +75,7 @@ void Http2Session::Delete::operator()(nghttp2_session* session) const noexcept {
 }
 
 Http2Session::Http2Session(Http2Events& events, const Http2SessionSettings& settings)
-    : events_{events} {
+    : events_{events}, stream_window_{settings.stream_window} {
     static nghttp2_session_callbacks* const callbacks = make_callbacks();
     static nghttp2_option* const options = make_options();
     nghttp2_session* made = nullptr;

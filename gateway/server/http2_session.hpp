@@ -101,8 +101,9 @@ class Http2Session {
     [[nodiscard]] bool done() const noexcept;
     // Where frames end in what feed() was given.
     [[nodiscard]] const FrameProgress& frames() const noexcept { return frames_; }
-    // True if more than 1 MB, and eight times the bytes of requests and responses, were received.
-    [[nodiscard]] bool wastes() const noexcept { return received_ / 8 > useful_ + 1'048'576; }
+    // True if more was received than eight times the bytes of requests and responses, 8 MB, and a
+    // window for each stream that the gateway has reset: so much may have been on its way.
+    [[nodiscard]] bool wastes() const noexcept { return received_ > 8 * useful_ + excused_; }
 
     // Submit what next_frames() will return. False if there is no memory.
     [[nodiscard]] bool submit_interim(std::int32_t id, const std::vector<http::Http2Field>& fields);
@@ -136,6 +137,8 @@ class Http2Session {
     FrameProgress frames_;
     std::uint64_t received_ = 0;
     std::uint64_t useful_ = 0; // bytes of heads and bodies, both ways
+    std::uint64_t excused_ = 8 * 1'048'576;
+    const std::uint32_t stream_window_;
     std::uint64_t requests_ = 0;
     std::uint64_t priorities_ = 0;
     std::uint64_t data_frames_sent_ = 0;

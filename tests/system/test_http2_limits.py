@@ -49,6 +49,18 @@ class Http2Limits(SystemTest):
                f"{min(seen)} to {max(seen)}", exact)
         self.assertTrue(exact or not FULL, seen)  # beside other tests a window may pass without a request
 
+    def test_many_refused_uploads_keep_their_connection(self):
+        """Of each, a window was on its way when it was refused."""
+        stint = self.start(CountingUpstream(), {"requests": 1, "per": "1h"})
+        client = self.client(stint)
+        self.assertEqual(client.get().status, 200)
+        for _ in range(200):
+            stream = client.request("POST", fields=(("content-length", "1000000"),), end=False)
+            self.assertEqual(client.response(stream).status, 429)
+            for _ in range(4):
+                client.send(client.data(stream, bytes(16000)))
+        self.assertEqual(client.get().status, 429)
+
     def test_a_cap_under_random_resets(self):
         cap, seconds = 8, scaled(2.0, 10.0)
         upstream = CountingUpstream(0.002, 0.02)
