@@ -239,9 +239,7 @@ void AcquireOperation::line_up(const AcquireRequest* ask) {
         charge.reserved_for_others = 0;
         charge.ignore_share = false;
     }
-    queued_->charges.assign(limits_.charges().view().begin(), limits_.charges().view().end());
-    queued_->asked = limits_.charges();
-    queued_->terms = ask != nullptr ? terms_of(*ask) : share_wait_->terms();
+    queued_->ask(limits_.charges(), ask != nullptr ? terms_of(*ask) : share_wait_->terms());
 }
 
 net::Task<> AcquireOperation::wait() {
