@@ -39,10 +39,8 @@ heavy_hitters_for(const routing::Snapshot& snapshot, const ActiveConfig* former)
 }
 
 bool lets_websockets_through(const routing::Snapshot& snapshot) {
-    return std::ranges::any_of(snapshot.routes.routes(), [](const routing::Route& route) {
-        return route.answer == nullptr &&
-               std::ranges::find(route.upgrades, "websocket") != route.upgrades.end();
-    });
+    return std::ranges::any_of(
+        snapshot.routes.routes(), [](const auto& route) { return route.lets_websockets_through; });
 }
 
 server::ConnectionSettings settings_of(const routing::Snapshot& snapshot, server::Loop& loop) {

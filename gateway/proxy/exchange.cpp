@@ -49,10 +49,6 @@ Next Exchange::decide() {
         return next;
     if (request_.route().answer == nullptr) [[likely]]
         prepare_forwarding(facts);
-    if (request_.head().extended_connect && !upgrade_) [[unlikely]] {
-        request_.fail(501, "the route lets no WebSockets through", observe::Outcome::rejected);
-        return Next::reply;
-    }
     if (next == Next::wait_cooldown) [[unlikely]] {
         next = cooldown_.enqueue(request_.record().arrived().steady);
         if (next == Next::forward)

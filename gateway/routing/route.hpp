@@ -163,6 +163,7 @@ struct Route {
     std::uint32_t fence_metric = 0;            // slot in the workers' counters, for its refusals
     std::shared_ptr<const FixedAnswer> answer; // the route's own response; null: it forwards
     std::vector<std::string> upgrades;         // protocols that clients may switch to, lower case
+    bool lets_websockets_through = false;      // to an upstream, as upgrades has websocket
     RateLimitHeaderSettings telling;
     RouteCooldown cooldown;
     RetryRules retry;

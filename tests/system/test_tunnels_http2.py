@@ -33,12 +33,14 @@ class TunnelsOverHttp2(test_tunnels.Tunnels):
     def test_a_route_without_upgrades_forwards_an_ordinary_request(self):
         """It does not: a 200 would tell the client that it has its WebSocket."""
         self.upstream = self.start_upstream()
-        configuration = config(self.upstream.address, listener=H2C)
+        configuration = config(self.upstream.address, listener=H2C, limits={"l": {"requests": 9, "per": "1h"}},
+                               route_limits=["l"])
         configuration["routes"].append(dict(configuration["routes"][0], name="no", match={"path": "/no"},
                                             upgrade="off"))
         stint = self.start_stint(configuration)
         self.assertEqual(self.attempt(stint, target="/no")[1], 501)
         self.assertEqual(self.upstream.requests, [])
+        self.assertEqual(stint.admin.limit("l")["used"], 0)
 
     def test_it_is_announced_where_a_route_lets_it_through(self):
         for upgrade, told in (("off", None), (["websocket"], 1)):
