@@ -3,6 +3,7 @@
 #include "base/lock_names.hpp"
 #include "limits/limit.hpp"
 
+#include <bit>
 #include <utility>
 
 namespace stint::admission {
@@ -69,6 +70,7 @@ void LocalReply::refuse(
     const routing::Charges& charges, const limits::Decision& decision, Duration retry_after) {
     const routing::AppliedLimit limit = charges.limits[decision.refused_by];
     kind_ = Kind::limit;
+    also_refusing_.reserve(static_cast<std::size_t>(std::popcount(decision.refusing)));
     for (std::size_t i = 0; i < charges.limits.size(); ++i)
         if (i != decision.refused_by && (decision.refusing >> i & 1U) != 0)
             also_refusing_.push_back(charges.limits[i]->limit->identity().name);

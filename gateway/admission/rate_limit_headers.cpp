@@ -42,6 +42,7 @@ void RateLimitHeaders::note(
     const limits::Decision& decision,
     const Now& now) {
     policies_.clear();
+    policies_.reserve(charges.size());
     for (std::size_t i = 0; i < charges.size(); ++i) {
         const routing::RouteLimit& told = *limits[i].on_route;
         // A limit that is not enforced (dry run) promises the client nothing.

@@ -17,7 +17,7 @@ Next RequestAdmission::decide(
     shows_permit_ = head.ids.contains(FieldId::x_stint_permit) && env_.prepaid != nullptr;
     Next next = Next::reply;
     if (select_route(head, facts) && body_fits(head, arrived) && may_go_on(head, facts) &&
-        may_switch(head) && (route_->fence == nullptr || check_fence(facts))) [[likely]]
+        (route_->fence == nullptr || check_fence(facts))) [[likely]]
         next = route_->cooldown.set ? check_cooldown(facts) : Next::forward;
     if (next == Next::forward) [[likely]]
         next = admit(facts);
@@ -41,7 +41,10 @@ bool RequestAdmission::select_route(const RequestHead& head, routing::KeyFacts& 
         facts.host = found->host;
         facts.path = found->path;
         facts.route = route_->name;
-        return true;
+        // To forward it as an ordinary request would not do: a 200 would tell the client that it
+        // has its WebSocket.
+        return !head.extended_connect || routing::takes_websockets(*route_) ||
+               fail(501, "the route lets no WebSockets through", Outcome::rejected);
     }
     if (!found->match.path_matched)
         return fail(404, "no route takes this host and path", Outcome::no_route);
@@ -80,15 +83,6 @@ bool RequestAdmission::may_go_on(const RequestHead& head, const routing::KeyFact
     reply_.answer_options(env_.snapshot.routes.allowed_methods(facts.host, facts.path));
     end(200, Outcome::rejected);
     return false;
-}
-
-// Refuses with 501 a WebSocket of HTTP/2 (RFC 8441) on a route that lets none through, before any
-// charge. To forward it as an ordinary request would not do: a 200 would tell the client that it
-// has its WebSocket.
-bool RequestAdmission::may_switch(const RequestHead& head) {
-    if (!head.extended_connect || route_->lets_websockets_through) [[likely]]
-        return true;
-    return fail(501, "the route lets no WebSockets through", Outcome::rejected);
 }
 
 // Reads the request's fencing token. Refuses the request (412) and returns false if the token is

@@ -164,7 +164,6 @@ class RequestAdmission {
     // Defined in request_admission.cpp: the steps before the limits.
     bool select_route(const RequestHead& head, routing::KeyFacts& facts);
     bool body_fits(const RequestHead& head, std::uint64_t arrived);
-    bool may_switch(const RequestHead& head);
     bool may_go_on(const RequestHead& head, const routing::KeyFacts& facts);
     bool check_fence(const routing::KeyFacts& facts);
     Next check_cooldown(const routing::KeyFacts& facts);

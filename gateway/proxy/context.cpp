@@ -39,8 +39,7 @@ heavy_hitters_for(const routing::Snapshot& snapshot, const ActiveConfig* former)
 }
 
 bool lets_websockets_through(const routing::Snapshot& snapshot) {
-    return std::ranges::any_of(
-        snapshot.routes.routes(), [](const auto& route) { return route.lets_websockets_through; });
+    return std::ranges::any_of(snapshot.routes.routes(), &routing::takes_websockets);
 }
 
 server::ConnectionSettings settings_of(const routing::Snapshot& snapshot, server::Loop& loop) {

@@ -13,6 +13,7 @@
 #include "routing/retry_rules.hpp"
 #include "routing/route_shape.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -163,12 +164,17 @@ struct Route {
     std::uint32_t fence_metric = 0;            // slot in the workers' counters, for its refusals
     std::shared_ptr<const FixedAnswer> answer; // the route's own response; null: it forwards
     std::vector<std::string> upgrades;         // protocols that clients may switch to, lower case
-    bool lets_websockets_through = false;      // to an upstream, as upgrades has websocket
     RateLimitHeaderSettings telling;
     RouteCooldown cooldown;
     RetryRules retry;
     std::uint64_t max_body = std::numeric_limits<std::uint64_t>::max(); // bytes of a request
     std::uint32_t metric = 0; // slot in the workers' counters
 };
+
+// True if the route has an upstream, and lets clients switch to WebSocket.
+[[nodiscard]] inline bool takes_websockets(const Route& route) {
+    return route.answer == nullptr &&
+           std::ranges::find(route.upgrades, "websocket") != route.upgrades.end();
+}
 
 } // namespace stint::routing

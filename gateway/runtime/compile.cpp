@@ -120,9 +120,6 @@ routing::Route route_of(
     route.sends_proxy_protocol = !from.answer && config.upstreams[from.upstream].proxy_protocol !=
                                                      config::Upstream::ProxyProtocol::off;
     route.upgrades = from.upgrade;
-    route.lets_websockets_through =
-        route.answer == nullptr &&
-        std::ranges::find(from.upgrade, "websocket") != from.upgrade.end();
     if (!from.answer)
         route.retry = retry_of(config.upstreams[from.upstream], from);
     route.metric = slots.route(from.name);

@@ -252,13 +252,13 @@ class OverTls(Http2Test):
         self.assertEqual(client.get().status, 200)
 
     def test_a_preface_that_comes_too_slowly(self):
-        stint = self.listening({"http": ["h2"]}, min_rate={"head": "1MiB", "after": "200ms"})
+        stint = self.listening({"http": ["h2", "http/1.1"]}, min_rate={"head": "1MiB", "after": "200ms"})
         bare = socket.create_connection(("127.0.0.1", stint.port), 10)
         sock = self.context("h2").wrap_socket(bare, server_hostname="localhost")
         self.addCleanup(sock.close)
         for byte in PREFACE:
             sock.send(bytes([byte]))
-            if select.select([bare], [], [], 0.05)[0] and b"\0\0\x08\x07" in sock.recv(4096):  # GOAWAY
+            if select.select([sock], [], [], 0.05)[0] and b"\0\0\x08\x07" in sock.recv(4096):  # GOAWAY
                 break
         else:
             self.fail("the connection goes on")

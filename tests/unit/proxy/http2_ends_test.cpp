@@ -96,7 +96,7 @@ TEST_CASE("what does not come to its end in time ends the HTTP/2 connection") {
         peers.gateway.pass(9s);
         peers.client.send(std::string_view{"\0", 1}); // gains no time
         peers.gateway.settle();
-        peers.gateway.pass(2s);
+        peers.gateway.pass(11s);
 
         CHECK(ended_with_goaway(peers.client));
         CHECK(peers.gateway.context().counters.slow_heads == 0);

@@ -35,7 +35,7 @@ void check_refused(Wire& client) {
     CHECK(answer.starts_with("HTTP/1.1 503 Service Unavailable\r\n"));
     CHECK(has(answer, "\r\nRetry-After: 1\r\n"));
     CHECK_FALSE(has(answer, "\r\nConnection: close\r\n"));
-    CHECK(answer.ends_with("\"detail\":\"max_requests_in_flight is reached\"}\n"));
+    CHECK(has(answer, "max_requests_in_flight is reached"));
 }
 
 } // namespace
@@ -126,7 +126,8 @@ TEST_CASE("answers of routes count, too: one more than the bound is refused") {
            "{name: all, match: {path: /}, upstream: origin}]")};
     Wire first = gateway.connect();
     first.send(get);
-    gateway.upstream.accept().read_head();
+    Wire held = gateway.upstream.accept();
+    held.read_head();
 
     Wire second = gateway.connect();
     second.send("GET /own HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -141,6 +142,7 @@ TEST_CASE("a tunnel has a place until it ends") {
     check_refused(second);
 
     tunnel.client.close();
+    tunnel.upstream.close();
     tunnel.gateway.run_until([&] { return under_way(tunnel.gateway) == 0; });
 }
 
@@ -154,13 +156,15 @@ TEST_CASE("a reload changes the number, and requests under way stay counted") {
     gateway.reload(at_most(2));
     Wire second = gateway.connect();
     second.send(get);
-    gateway.upstream.accept().read_head();
+    Wire held = gateway.upstream.accept();
+    held.read_head();
     Wire third = gateway.connect();
     check_refused(third);
 
     gateway.reload(plain);
     third.send(get);
-    gateway.upstream.accept().read_head();
+    Wire other = gateway.upstream.accept();
+    other.read_head();
     CHECK(under_way(gateway) == 2);
     upstream.send(ok);
     CHECK(has(read_response(first), "200 OK"));
@@ -170,11 +174,12 @@ TEST_CASE("a reload changes the number, and requests under way stay counted") {
 
 TEST_CASE("permits are granted whatever is under way") {
     InProcessGateway gateway{at_most(
-        1, "limits: {few: {requests: 5, per: 1h}}\n"
+        1, "permits: {address: 127.0.0.1:2}\nlimits: {few: {requests: 5, per: 1h}}\n"
            "routes: [{name: all, match: {path: /}, upstream: origin}]")};
     Wire first = gateway.connect();
     first.send(get);
-    gateway.upstream.accept().read_head();
+    Wire held = gateway.upstream.accept();
+    held.read_head();
 
     Wire caller = gateway.connect_for_permits();
     caller.send("POST /v1/limits/few/take HTTP/1.1\r\nHost: localhost\r\n"
