@@ -35,8 +35,10 @@ std::string numbers_fault(const limits::Numbers& numbers, const config::Limit& l
     const bool own_burst = numbers.burst > 0;
     const std::uint64_t burst = own_burst ? numbers.burst : limit.burst;
     const std::string number = in_quotes(own_burst ? "burst" : number_of(limit));
-    if (!config::refills_in_time(burst, numbers.quota, limit.per))
-        return number + " would take more than 366 days to fill" +
+    const auto most = limit.shared ? config::longest_shared_refill : config::longest_refill;
+    if (!config::refills_within(most, burst, numbers.quota, limit.per))
+        return number + " would take more than " + std::to_string(most / std::chrono::days{1}) +
+               " days to fill" +
                (own_burst ? "; expected a smaller one"
                           : " the limit's burst (" + std::to_string(burst) +
                                 "); expected more, or a smaller \"burst\" beside it");

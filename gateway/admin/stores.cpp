@@ -24,6 +24,8 @@ std::string_view word_for(const stores::StoreState& state) {
         return "down";
     if (!state.unconfirmed.empty())
         return "unconfirmed";
+    if (state.asking && state.withholds)
+        return "withholding";
     return state.asking ? "ready" : name_of(state.session);
 }
 
@@ -122,10 +124,9 @@ Response trust_store(const runtime::Gateway& gateway, const std::string& name) {
         return problem(404, "There is no store of that name.");
     if (!(*found)->trust())
         return problem(409, "This gateway has no active session at the store: see GET /stores.");
-    spdlog::warn(
-        "store {}: an operator says that no other gateway holds a share that it does not know of",
-        name);
-    return json_response({{"trusted", name}});
+    Response response = json_response({{"told", name}});
+    response.status = 202; // the log has whether the store has taken it
+    return response;
 }
 
 } // namespace stint::admin

@@ -77,6 +77,7 @@ class Limit : public std::enable_shared_from_this<Limit> {
     //  - Sliding windows: the admissions of the last `per`; exact up to 128 in a window.
     //  - Token buckets: the tokens owed. Nothing of the share may be handed over until these are no
     //    more than the smaller share's burst, and set_share() was called with that share again.
+    //    `unknown_use` while a key without a counter of its own owes anything.
     //  - Caps: the slots held.
     // Refunds do not count. charge: gives the key and its numbers. Thread-safe.
     [[nodiscard]] std::uint64_t use(const Charge& charge, const Now& now) const;

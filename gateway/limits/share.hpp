@@ -13,6 +13,9 @@
 
 namespace stint::limits {
 
+// More than any limit's number: how much of a key's share counts is not known.
+inline constexpr std::uint64_t unknown_use = std::uint64_t{1} << 62;
+
 // The share of one key. A charge is admitted by its own numbers or by the share's, whichever are
 // lower. A `burst` of 0 means the quota. A quota of 0 admits nothing.
 struct Share {
@@ -23,6 +26,8 @@ struct Share {
     SteadyTime until = SteadyTime::max();
     // Before this instant the store has no more for the key: no request waits for its answer.
     SteadyTime ask_after{};
+    // At this instant, if it is to come, the share may have grown, as others were asked for a part.
+    SteadyTime more_at{};
 };
 
 // Tells whether a charge was refused because of its key's share, and what the store can do.

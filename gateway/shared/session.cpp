@@ -62,7 +62,7 @@ std::vector<std::string> Session::beat(bool told_all, const Now& time) {
     made.push_back(terms_.gateway);
     made.push_back(std::to_string(members_));
     made.push_back(told_all ? epoch_ : "-");
-    made.push_back(valid ? "1" : state_ == SessionState::active ? "0" : "n");
+    made.push_back(valid ? "1" : was_active_ ? "0" : "n");
     made.push_back(valid ? "a" : "j");
     made.push_back(valid ? member_list_ : "");
     made.push_back(
@@ -119,6 +119,7 @@ Session::Beaten Session::answered(const Reply& reply, SteadyTime sent, SteadyTim
         hasten(now + between_beats() / 4);
     if (was_active && state_ == SessionState::joining)
         result.lost = true;
+    was_active_ = was_active_ || state_ == SessionState::active;
     members_ = number_at(reply, 4);
     learned_ = number_at(reply, 5) == 1;
     base_age_ = number_at(reply, 1) - number_at(reply, 6);

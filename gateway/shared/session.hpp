@@ -94,6 +94,7 @@ class Session {
     SessionTerms terms_;
     SessionState state_ = SessionState::unknown;
     std::string epoch_ = "0"; // "0": none yet
+    bool was_active_ = false; // at any time, so that it may have held shares
     bool learned_ = false;
     // All is known that was granted since so long before `base_at_`; ms. At least so long: a later
     // base is the safe one.

@@ -94,7 +94,8 @@ void ShareClient::schedule(ShareCounter& counter, SteadyTime due) {
 
 void ShareClient::use_share(ShareCounter& counter, std::uint64_t share, const Now& now) {
     counter.share = share;
-    const limits::Share set{numbers_of_units(counter.of, share), for_ever, counter.ask_after};
+    const limits::Share set{
+        numbers_of_units(counter.of, share), for_ever, counter.ask_after, counter.gifts_by};
     if (!counter.of.limit->set_share(counter.of.key, set, now))
         counter.share = 0; // no room for another key's share: it is given back
 }
@@ -142,11 +143,20 @@ void ShareClient::recall(std::string_view message, const Now& now) {
     if (found == counters_.end() || session_.state() != SessionState::active)
         return;
     ShareCounter& counter = found->second;
-    const SteadyTime next = counter.synced_at + between_looks(counter.of);
     const Heard heard = word == "gives" ? Heard::gives : Heard::wants;
     if (counter.call != 0)
         counter.heard = std::max(counter.heard, heard);
-    else if (next <= now.steady || (heard == Heard::gives && counter.awaits_recall()))
+    else if (heard == Heard::gives && counter.awaits_recall())
+        sync(counter, counter.share, now);
+    else
+        follow(counter, heard, now);
+}
+
+void ShareClient::follow(ShareCounter& counter, Heard heard, const Now& now) {
+    const bool gives = heard == Heard::wants && !counter.is_used_up(now);
+    const SteadyTime next =
+        counter.synced_at + (gives ? between_gifts(counter.of) : between_looks(counter.of));
+    if (next <= now.steady)
         sync(counter, counter.share, now);
     else
         recall_at(counter, next);
@@ -287,6 +297,7 @@ bool ShareClient::leave(const Now& now) {
 bool ShareClient::trust(const Now& now) {
     if (session_.state() != SessionState::active)
         return false;
+    trust_ = trust_ == Trust::in_next_epoch ? Trust::second : Trust::first;
     (void)send(
         {}, session_.arguments("trust", now.steady),
         {.counter = nullptr, .at = now.steady, .trusts = true});

@@ -28,6 +28,8 @@ class ShareListener {
     // The session has changed: its state, or its end, which is the end of all shares
     // (SharePolicy::end_at()).
     virtual void session_moved() {}
+    // The store has taken an operator's word (ShareClient::trust()), or has not.
+    virtual void trusted(bool /*taken*/) {}
 
   protected:
     ~ShareListener() = default;
@@ -69,9 +71,9 @@ class ShareClient {
     // Gives up everything that is not in use, then ends the session. True once the store knows;
     // call it after each tick() until then.
     bool leave(const Now& now);
-    // Tells the store that no gateway holds anything that the store does not know of, so that it
-    // gives shares at once, also if it is new or has forgotten what it knew. Only an operator can
-    // know that. False: there is no active session.
+    // Tells the store to trust its records, on an operator's word: it then gives shares at once,
+    // also if it is new. The call is repeated once if the store has begun an epoch that this
+    // session has not joined. ShareListener gets the result. False: there is no active session.
     bool trust(const Now& now);
     // Ends the use of all shares at once, without a word to the store. Calls on their way fail.
     void drop_shares(const Now& now);
@@ -80,6 +82,9 @@ class ShareClient {
     [[nodiscard]] std::uint64_t share(const std::string& name) const;
     [[nodiscard]] bool knows(const std::string& name) const { return counters_.contains(name); }
     [[nodiscard]] std::size_t counters() const noexcept { return counters_.size(); }
+    // True if the store has just given nothing of a counter to any gateway, as it may have
+    // forgotten what they hold.
+    [[nodiscard]] bool withholds(SteadyTime now) const noexcept { return now < withheld_until_; }
 
   private:
     struct Sent {
@@ -104,6 +109,7 @@ class ShareClient {
     [[nodiscard]] std::uint64_t
     hold_for(ShareCounter& counter, std::uint64_t share, const Now& now);
     void recall_at(ShareCounter& counter, SteadyTime when);
+    void follow(ShareCounter& counter, Heard heard, const Now& now);
     void look_after(ShareCounter& counter, const Now& now);
     void sync(ShareCounter& counter, std::uint64_t share, const Now& now);
     void synced(ShareCounter& counter, const Reply& reply, const Sent& sent, const Now& now);
@@ -115,6 +121,7 @@ class ShareClient {
     void give_up(ShareCounter& counter, const Now& now);
     void note_left(ShareCounter& counter);
     void session_ended(const Reply& reply, const Now& now);
+    void trust_answered(const Reply& reply, const Now& now);
     void send_beat(const Now& now);
     void beaten(const Session::Beaten& beaten, SteadyTime ended, const Now& now);
     void lose_shares(SteadyTime ended, const Now& now);
@@ -131,6 +138,9 @@ class ShareClient {
     std::map<std::uint64_t, Sent> sent_; // by the call's number, which rises with time
     std::uint64_t last_call_ = 0;
     std::size_t untold_ = 0; // counters that are not told
+    SteadyTime withheld_until_{};
+    enum class Trust : std::uint8_t { no, first, in_next_epoch, second };
+    Trust trust_ = Trust::no; // the call with an operator's word
     bool leaving_ = false;
     std::size_t to_leave_ = 0;     // counters that the store may still count for this gateway
     std::uint64_t leave_call_ = 0; // the call that ends the session; 0: none

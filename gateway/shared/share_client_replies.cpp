@@ -13,6 +13,9 @@ namespace {
 // After a session could not be ended.
 constexpr Duration leave_pause = std::chrono::milliseconds{50};
 
+// While requests want shares, the store is asked more often than that.
+constexpr Duration withheld_for = std::chrono::seconds{2};
+
 std::uint64_t units_at(const Reply& reply, std::size_t at) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(number_at(reply, at), 0));
 }
@@ -28,7 +31,7 @@ void ShareClient::answered(std::uint64_t call, const Reply& reply, const Now& no
     if (sent.ends_session)
         return session_ended(reply, now);
     if (sent.trusts)
-        return session_.hasten(now.steady);
+        return trust_answered(reply, now);
     if (sent.counter == nullptr) {
         const SteadyTime ended = session_.ends_at();
         return beaten(session_.answered(reply, sent.at, now.steady), ended, now);
@@ -45,6 +48,8 @@ void ShareClient::failed(std::uint64_t call, const Now& now) {
     sent_.erase(found);
     if (sent.ends_session)
         return session_ended({}, now);
+    if (sent.trusts)
+        return trust_answered({}, now);
     if (sent.counter == nullptr)
         return; // the next beat is due anyway
     give_up(*sent.counter, now);
@@ -66,6 +71,19 @@ void ShareClient::session_ended(const Reply& reply, const Now& now) {
     leave_call_ = 0;
     leave_after_ = now.steady + leave_pause;
     session_.hasten(now.steady);
+}
+
+// An operator's word is about the store's present epoch, also if this session has not joined it
+// yet.
+void ShareClient::trust_answered(const Reply& reply, const Now& now) {
+    const std::string_view answer = text_at(reply, 0);
+    session_.hasten(now.steady);
+    if (answer == "epoch" && trust_ == Trust::first) {
+        trust_ = Trust::in_next_epoch;
+        return;
+    }
+    trust_ = Trust::no;
+    listener_.trusted(answer == "ok");
 }
 
 void ShareClient::synced(
@@ -97,6 +115,8 @@ void ShareClient::take_grant(
     note_left(counter);
     const bool grew = granted > sent.hold;
     const bool gives = grew || number_at(reply, 10) == 1; // false: shares may be unknown to it
+    if (!gives)
+        withheld_until_ = now.steady + withheld_for;
     if (counter.held == 0 && counter.told_want == 0 && counter.heard == Heard::nothing &&
         !counter.in_demand(now.steady)) {
         counter.unasked = false;
@@ -105,6 +125,8 @@ void ShareClient::take_grant(
     }
     const bool first = counter.backoff == Duration::zero(); // the demand has just begun
     counter.note_reply(grew, session_.terms().time_to_live, now.steady);
+    if (grew || number_at(reply, 11) == 1)
+        counter.note_recall(grew, now.steady);
     if (!gives)
         counter.note_silence(session_.terms().time_to_live, now.steady);
     const bool uses_all = (grew || !counter.others_lack) && !leaving_;
@@ -155,7 +177,7 @@ void ShareClient::look_again(ShareCounter& counter, const Now& now) {
     const SteadyTime later = waits ? counter.answer_by : now.steady + counter.pause_looks();
     schedule(counter, std::min(counter.next_look(now.steady), later));
     if (counter.heard != Heard::nothing)
-        recall_at(counter, now.steady + between_looks(counter.of));
+        follow(counter, counter.heard, now);
 }
 
 // Takes what the reply says about a lock's leases, before its slots are used. overbooked: all
@@ -176,6 +198,8 @@ void ShareClient::beaten(const Session::Beaten& beaten, SteadyTime ended, const 
     listener_.session_moved();
     if (beaten.lost)
         lose_shares(ended, now);
+    if (trust_ == Trust::in_next_epoch && !trust(now))
+        trust_answered({}, now);
     if (!beaten.new_epoch)
         return;
     untold_ = counters_.size();

@@ -99,6 +99,15 @@ void ShareCounter::note_reply(bool grew, Duration time_to_live, SteadyTime now) 
     retry_after = {};
 }
 
+// After a recall the other gateways soon give up their unused units. If none have come by then, all
+// are used: for hopeless_for() no other recall is expected to bring any.
+void ShareCounter::note_recall(bool grew, SteadyTime now) {
+    if (grew)
+        gifts_by = {};
+    else if (gifts_by == SteadyTime{} || now >= gifts_by + hopeless_for(of))
+        gifts_by = now + 3 * between_looks(of);
+}
+
 void ShareCounter::note_silence(Duration time_to_live, SteadyTime now) {
     backoff = {};
     ask_after = now;

@@ -42,6 +42,7 @@ struct ShareCounter {
     SteadyTime synced_at{};       // the latest reply
     Duration look_pause{};        // the latest, between two looks that others do not wait for
     SteadyTime recall_at = SteadyTime::max(); // when to follow others' messages
+    SteadyTime gifts_by{}; // when others have given up their unused units, after a recall
     // Wants wait until then for what another gateway is to give up; zero: none does.
     SteadyTime answer_by{};
     SteadyTime refresh{}; // latest time to tell the store again, so that it keeps the counter
@@ -76,6 +77,8 @@ struct ShareCounter {
     void note_demand(const Now& now);
     // Notes the store's reply to the call: whether it brought more. time_to_live: of the session.
     void note_reply(bool grew, Duration time_to_live, SteadyTime now);
+    // Notes a reply that has brought units, or else a recall of units that others hold.
+    void note_recall(bool grew, SteadyTime now);
     // Notes that the store gives nothing to any gateway yet: it cannot say that there is no more.
     void note_silence(Duration time_to_live, SteadyTime now);
     void note_failure(Duration time_to_live, SteadyTime now);

@@ -41,6 +41,18 @@ inline Duration between_looks(const SharedCounter& counter) {
         per_of(counter) / 64, std::chrono::milliseconds{2}, std::chrono::milliseconds{100});
 }
 
+// How often a share that is not used up follows what others want. Their requests wait for that:
+// half of `timeout`, which is 10 ms by default.
+inline Duration between_gifts(const SharedCounter& counter) {
+    return std::min<Duration>(between_looks(counter), std::chrono::milliseconds{4});
+}
+
+// How long others are taken to use what they hold, after they were asked for it in vain.
+inline Duration hopeless_for(const SharedCounter& counter) {
+    return std::clamp<Duration>(
+        per_of(counter) / 4, std::chrono::seconds{1}, std::chrono::minutes{1});
+}
+
 // How often it is looked at otherwise.
 inline Duration between_idle_looks(const SharedCounter& counter) {
     return std::clamp<Duration>(

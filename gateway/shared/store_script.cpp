@@ -10,7 +10,6 @@ local known_base = tonumber(ARGV[7])
 local registry = KEYS[1]
 local slack = math.min(250, ttl / 20)
 local keep = 40 * 24 * 3600 * 1000
-local apart_most = 1000 -- by which the wall clocks of gateways may differ
 
 local function pairs_of(key)
     local flat, map = redis.call('HGETALL', key), {}
@@ -41,10 +40,14 @@ elseif not first then
     now = math.max(math.min(now, clock + (seen < 0 and slack or 0)), clock)
 end
 local shift = now - wall
-if moves then
+local function set_clock()
+    shift = now - wall
     write.clock = string.format('%d', now)
     write.shift = string.format('%d', shift)
 end
+if moves then set_clock() end
+local jumped = tonumber(field.jumped or 0) + jump -- in all
+if jump > 0 then write.jumped = string.format('%d', jumped) end
 
 -- Keys expire by TIME. A step forward may have ended counters that are in use, so it ends the epoch;
 -- several small ones do as well, as the least time that a counter is kept after a call is longer than
@@ -67,8 +70,8 @@ if op == 'beat' and seen >= 0 and shift >= highest - same then
 end
 
 -- Sessions: gateway, last beat, joined (version of the member list), knows (that version), the
--- epoch that it has told all its shares in, state (joining, active, dead), died, confirms (it was
--- within its time when it came into the epoch), time to live.
+-- epoch that it has told all its shares in, state (joining, active, dead), died, confirms (1: it was
+-- within its time when it came into the epoch; n: it had never been active before), time to live.
 local sessions, changed, longest_ttl = {}, {}, ttl
 local function parse(id, packed)
     local gateway, heard, joined, knows, told, state, died, confirms, its_ttl =
@@ -91,6 +94,10 @@ for name, packed in pairs(field) do
         end
     end
 end
+
+-- The wall clocks of gateways may differ by a second. So much later by the registry's clock, which
+-- may run a tenth faster and gain the slack of each step, all have passed what one has passed.
+local apart = 1100 + 2 * math.min(250, longest_ttl / 20)
 
 -- While its slot moves to another node of a Cluster, counters that have moved are not here; if that
 -- is broken off, they are lost. A key that does not exist tells: it might be at the other node.
@@ -125,6 +132,12 @@ if field.replid ~= replid or stepped or settled or (known_epoch ~= epoch and kno
     ordinal = math.max(ordinal, known_ordinal) + 1
     epoch = string.format('%d-%d', ordinal, wall)
     since = now
+    -- How old that is what the store has not lost, only a caller can tell that has seen a later time.
+    -- Until one comes, the clock goes on from where it was.
+    if not moves then
+        set_clock()
+        write.highest = write.shift
+    end
     write.replid, write.epoch = replid, epoch
     write.learned = '-'
     field.learned = '-'
@@ -181,14 +194,23 @@ local function activate()
     end
 end
 
+-- True if the session may have held shares before the epoch. One that was joining when the store
+-- noted what it has now, may have been active when the store lost the rest.
+local function is_from_before(session)
+    return session.confirms ~= 'n'
+end
+
 -- The epoch is learned when all sessions from before it have told their shares again.
 local function learn()
     if field.learned == epoch then return end
     local confirmed = false
     for _, session in pairs(sessions) do
-        if session.state == 'a' and (session.told ~= epoch or session.confirms ~= '1') then return end
-        if session.state == 'd' and session.died > since and session.told ~= epoch then return end
-        confirmed = confirmed or session.state == 'a'
+        if is_from_before(session) and session.state ~= 'd' then
+            if session.told ~= epoch or session.confirms ~= '1' then return end
+            confirmed = true
+        elseif is_from_before(session) and session.died > since and session.told ~= epoch then
+            return
+        end
     end
     if confirmed then
         field.learned, write.learned = epoch, epoch
@@ -242,6 +264,7 @@ if op == 'beat' then
         mine.told = told
     else
         mine.confirms = confirms
+        if confirms == '1' then mine.state = 'a' end
         -- It vouches for what was granted since its own base only: it may have begun in a store that
         -- had just forgotten all.
         local from = known_from()
@@ -340,7 +363,7 @@ end
 
 -- An operator says that no gateway holds what this store does not know of.
 if op == 'trust' then
-    field.learned, write.learned, write.base = epoch, epoch, '0'
+    field.learned, write.learned, write.base, write.trusted = epoch, epoch, '0', epoch
     finish()
     return {'ok', now, epoch}
 end
@@ -351,6 +374,7 @@ local seq, hold, want = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local number, propose, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 local window, life = tonumber(ARGV[14]), tonumber(ARGV[15])
 local counter = pairs_of(KEYS[2])
+local steady = now - jumped -- what counters note does not jump with the clock
 
 -- A lock is a counter whose slots are leased: what a dead session held is others' when the longest
 -- lease of any gateway is over. Fencing numbers follow the registry's clock, which calls cannot
@@ -371,13 +395,15 @@ end
 -- example. Limits tell a span that has a margin already.
 local told_span = span
 if lock or counter.span then span = math.floor(span * 1.1) + 250 end
+-- Another gateway may still be in the window by the clock that its holder had used.
+if window > 0 then span = span + apart end
 local known_since = field.learned == epoch and base or since
 local quiet = now >= known_since + longest_ttl + span
 -- A session that is heard, and whose shares are not, still uses them.
 if quiet and field.learned ~= epoch then
     for _, session in pairs(sessions) do
-        local untold = session.told ~= epoch
-        if untold and session.state == 'a' then quiet = false end
+        local untold = is_from_before(session) and session.told ~= epoch
+        if untold and session.state ~= 'd' then quiet = false end
         if untold and session.died > since and now < session.died + span then quiet = false end
     end
 end
@@ -461,16 +487,19 @@ for _, party in ipairs(parties) do
     end
 end
 
+-- The latest window in which a gateway has given up a part, unless all have passed it.
+local given_up = tonumber(counter.window or -1)
+local is_past = steady >= tonumber(counter.window_at or steady) + apart
 local grant = hold
 if quiet and mine.state == 'a' and want > 0 then
     local room = number - held_by_others
     local most = wanting == 1 and room or math.min(room, own.part)
     -- What a gateway has used of a window it gives up in a later one, by its own wall clock. Another
     -- one, whose clock has not come so far, may not fill the former window a second time. A store
-    -- that has forgotten which window that was waits until it is over for all. (Base 0: an operator
-    -- says that there is nothing of that kind.)
-    local forgotten = window > 0 and base > 0 and now < since + apart_most
-    if window >= tonumber(counter.window or -1) and not forgotten then grant = math.max(hold, most) end
+    -- that has forgotten which window that was waits until it is over for all, unless an operator
+    -- says that there is nothing of that kind.
+    local forgotten = window > 0 and field.trusted ~= epoch and now < since + apart
+    if (window >= given_up or is_past) and not forgotten then grant = math.max(hold, most) end
 end
 -- After a lower number each gives up what is beyond its part.
 local others_lack, wanted = hold + held_by_others > number and 1 or 0, 0
@@ -480,8 +509,8 @@ for _, party in ipairs(parties) do
 end
 local lacks = grant < math.min(want, own.part)
 
-if (not last or hold < last.hold) and window > tonumber(counter.window or 0) then
-    redis.call('HSET', KEYS[2], 'window', window)
+if (not last or hold < last.hold) and window > 0 and (window > given_up or is_past) then
+    redis.call('HSET', KEYS[2], 'window', window, 'window_at', string.format('%d', steady))
 end
 local place, first_fence, fences = '', 0, 0
 if lock then

@@ -238,7 +238,7 @@ ServedLimits::Standing StoreLoop::standing(SteadyTime now) const {
 }
 
 void StoreLoop::report(const Now& now) {
-    note_session_state();
+    note_session_state(now.steady);
     const ServedLimits::Standing standing = this->standing(now.steady);
     if (standing != stood_)
         shared_.limits.stand(standing, now.steady);
@@ -265,7 +265,20 @@ void StoreLoop::note_learnt(SteadyTime now) {
         shared_.settings.name, pauses_.learnt());
 }
 
-void StoreLoop::note_session_state() {
+void StoreLoop::note_session_state(SteadyTime now) {
+    const std::string& name = shared_.settings.name;
+    const bool withholds = shares_.withholds(now);
+    if (const bool before = std::exchange(told_withheld_, withholds); withholds != before) {
+        has_news_ = true;
+        if (withholds)
+            spdlog::warn(
+                "store {}: gives nothing yet of what is asked for, as it may have forgotten what "
+                "gateways hold: such requests get 503. If no gateway holds any: POST "
+                "/stores/{}/trust",
+                name, name);
+        else
+            spdlog::info("store {}: gives shares", name);
+    }
     const SessionState state = shares_.session().state();
     if (state == told_state_)
         return;
@@ -304,7 +317,8 @@ void StoreLoop::publish(const Now& now) {
          .learned = session.learned(),
          .ends_at = session.ends_at(),
          .asking = stood_.asking,
-         .counters = shares_.counters()});
+         .counters = shares_.counters(),
+         .withholds = told_withheld_});
 }
 
 } // namespace stint::stores

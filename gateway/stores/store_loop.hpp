@@ -80,6 +80,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     void send(shared::Call call) override;
     void answered(const std::string& counter) override;
     void failed(const std::string& counter) override;
+    void trusted(bool taken) override;
     void ask(const Want& want, const Now& now) noexcept;
     [[nodiscard]] SteadyTime ask_for_locks(const Now& now);
     void replied(std::uint64_t call, const redis::Reply& reply, const Now& now);
@@ -97,7 +98,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     [[nodiscard]] ServedLimits::Standing standing(SteadyTime now) const;
     [[nodiscard]] bool is_overdue(SteadyTime now) const;
     void report(const Now& now);
-    void note_session_state();
+    void note_session_state(SteadyTime now);
     void note_learnt(SteadyTime now);
     void publish(const Now& now);
 
@@ -115,6 +116,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     bool was_up_ = false;
     std::string told_down_; // the latest reason that was logged
     shared::SessionState told_state_ = shared::SessionState::unknown;
+    bool told_withheld_ = false;
     OnceASecond refusals_; // log lines about calls that the server refuses
     OnceASecond learnt_lines_;
     OnceASecond unshared_lines_;

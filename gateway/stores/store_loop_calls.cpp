@@ -64,9 +64,20 @@ void StoreLoop::note_failed_call(const std::string& why, SteadyTime now) {
 
 void StoreLoop::trust() noexcept {
     turn([this](const Now& now) {
-        if (usable(now.steady))
-            (void)shares_.trust(now);
+        if (!usable(now.steady) || !shares_.trust(now))
+            trusted(false);
     });
+}
+
+void StoreLoop::trusted(bool taken) {
+    const std::string& name = shared_.settings.name;
+    if (taken)
+        spdlog::warn(
+            "store {}: it trusts an operator that no gateway holds a share that it does not know "
+            "of",
+            name);
+    else
+        spdlog::warn("store {}: could not be told to trust; it gives what it gave before", name);
 }
 
 void StoreLoop::tell_pauses() noexcept {

@@ -37,6 +37,7 @@ struct StoreState {
     SteadyTime ends_at = {};  // from this instant on no share may be used
     bool asking = false;      // wants go to the store
     std::size_t counters = 0; // counters with a share, or with a want
+    bool withholds = false;   // see shared::ShareClient::withholds()
 };
 
 // The latest state of a store. Thread-safe.

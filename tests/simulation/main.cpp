@@ -10,7 +10,9 @@
 //                                                    nodes; not if the store does not notice it
 //   shared_simulation calm MODE                      how much is admitted without faults
 //   shared_simulation tell MODE SCHEDULE             what happens in one schedule
-// MODE: sliding, fixed, clock, bucket, lock. The same arguments make the same schedules.
+// MODE: sliding, fixed, clock, bucket, lock; with a + behind it: the wall clocks of gateways are up
+// to a second apart, and a store may lose more than two seconds. The same arguments make the same
+// schedules.
 #include "mutants.hpp"
 #include "scenarios.hpp"
 #include "shared/store_script.hpp"
@@ -35,6 +37,7 @@ struct Mode {
     limits::Algorithm algorithm;
     limits::Anchor anchor;
     bool lock = false;
+    bool wide = false; // with a +
 };
 
 const std::vector<Mode>& modes() {
@@ -49,10 +52,14 @@ const std::vector<Mode>& modes() {
     return all;
 }
 
-const Mode& mode_named(const std::string& name) {
-    for (const Mode& mode : modes())
+Mode mode_named(const std::string& name) {
+    const bool wide = name.ends_with('+');
+    for (Mode mode : modes()) {
+        mode.wide = wide;
+        mode.name += wide ? "+" : "";
         if (mode.name == name)
             return mode;
+    }
     throw std::invalid_argument{"there is no mode " + name};
 }
 
@@ -75,6 +82,11 @@ ScheduleTerms random_terms(std::uint64_t seed, const Mode& mode) {
         terms.per = std::chrono::milliseconds{100 + random() % 1900}; // to twice a session
         terms.demand *= 4;
         terms.length = 10s;
+    }
+    if (mode.wide) {
+        terms.apart = 480ms;
+        terms.most_lost = 2500ms;
+        terms.length = std::max<Duration>(terms.length, 8s);
     }
     const bool reloads = terms.burst == 0 && !mode.lock && random() % 4 == 0;
     terms.other_number = reloads ? 1 + random() % (2 * terms.number) : terms.number;

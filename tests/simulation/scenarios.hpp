@@ -17,6 +17,7 @@ struct Scenario {
     std::uint64_t number = 10;
     Instant from = 0;
     int gateways = 2;
+    limits::Anchor anchor = limits::Anchor::first_request;
 };
 
 // The names of Simulation::let_shares_outlive_sessions() and number_calls_by_counter().
@@ -288,6 +289,76 @@ inline constexpr Scenario all[] = {
          of.at(ms(4000), [&] { of.cut_off(0, ms(9000)); });
          of.busy(1, ms(5600), ms(5900));
      }},
+    {"the store forgets the last seconds, and one that has just started calls first", 300ms,
+     "what the store has not lost is as old as its own clock says",
+     [](Simulation& of) {
+         start_both(of);
+         of.at(ms(1700), [&] { of.remember(); });
+         of.busy(0, ms(3950), ms(4400));
+         of.at(ms(4010), [&] {
+             of.cut_off(0, ms(9000));
+             of.fail_over();
+         });
+         of.at(ms(4012), [&] { of.start(2); });
+         of.busy(1, ms(4013), ms(5000));
+         of.busy(2, ms(4013), ms(5000));
+     },
+     Scenario::Breaks::number, 10, 0, 3},
+    {"the store forgets that two that were joining have joined", 300ms,
+     "a session that was joining has held nothing",
+     [](Simulation& of) {
+         of.at(0, [&] { of.start(0); });
+         of.at(ms(2000), [&] {
+             of.start(1);
+             of.start(2);
+         });
+         of.at(ms(2001), [&] { of.remember(); });
+         of.busy(1, ms(2350), ms(3000));
+         of.at(ms(2450), [&] {
+             of.cut_off(1, ms(9000));
+             of.cut_off(2, ms(9000));
+             of.fail_over();
+         });
+         of.busy(0, ms(2455), ms(3000));
+     },
+     Scenario::Breaks::number, 10, 0, 3},
+    // Windows begin 400 ms behind each 700 ms of true time.
+    {"a gateway whose clock is ahead leaves a window that another one then enters", 700ms,
+     "a gateway's window by the clock is over for all when it is over for one",
+     [](Simulation& of) {
+         start_both(of);
+         of.set_wall_clock(0, 950ms);
+         of.busy(0, ms(2255), ms(2580));
+         of.at(ms(2580), [&] { of.leave(0); });
+         of.busy(1, ms(3605), ms(3890));
+         of.busy(1, ms(5300), ms(5900));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::clock},
+    {"a gateway's first call tells a window of the next day", 300ms,
+     "a window that a wrong clock has told is never over",
+     [](Simulation& of) {
+         start_both(of);
+         of.set_wall_clock(0, 24h);
+         of.busy(0, ms(2000), ms(2050));
+         of.at(ms(2300), [&] { of.set_wall_clock(0, 0ms); });
+         of.busy(1, ms(2500), ms(5500));
+     },
+     Scenario::Breaks::demand, 10, 0, 2, limits::Anchor::clock},
+    {"an operator trusts a store, which later forgets in which window a share was used", 700ms,
+     "an operator's word holds for what is lost later",
+     [](Simulation& of) {
+         start_both(of);
+         of.set_wall_clock(0, 950ms);
+         of.at(ms(500), [&] { of.trust(0); });
+         of.busy(0, ms(2255), ms(2700));
+         of.busy(1, ms(2955), ms(3188));
+         of.at(ms(3238), [&] {
+             of.flush();
+             of.step_store_clock(-3s);
+         });
+         of.busy(1, ms(3340), ms(3890));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::clock},
     {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
      [](Simulation& of) {
          start_both(of);
@@ -342,6 +413,9 @@ inline ScheduleTerms terms_of(const Scenario& scenario) {
     ScheduleTerms terms;
     terms.per = scenario.per;
     terms.gateways = scenario.gateways;
+    terms.anchor = scenario.anchor;
+    if (scenario.anchor == limits::Anchor::clock)
+        terms.algorithm = limits::Algorithm::fixed_window;
     terms.demand = 6;
     terms.phase = Duration{0};
     terms.starts = false;

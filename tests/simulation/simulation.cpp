@@ -26,7 +26,7 @@ Simulation::Simulation(const ScheduleTerms& terms, LuaStore& store, bool keep_hi
         Gateway& gateway = *gateways_.back();
         if (terms_.faults) {
             gateway.rate = 1 + (static_cast<double>(below(21)) - 10) / 1000;
-            gateway.wall_offset = between(-40ms, 40ms);
+            gateway.wall_offset = between(-terms_.apart, terms_.apart);
             gateway.lossy = chance(0.1);
         }
     }
@@ -147,6 +147,16 @@ void Simulation::leave(int index) {
 void Simulation::cut_off(int index, Instant until) {
     gateways_[static_cast<std::size_t>(index)]->cut_until = until;
     note("g" + std::to_string(index) + " is cut off");
+}
+
+void Simulation::set_wall_clock(int index, Duration ahead) {
+    gateways_[static_cast<std::size_t>(index)]->wall_offset = ahead.count();
+}
+
+void Simulation::trust(int index) {
+    Gateway& gateway = *gateways_[static_cast<std::size_t>(index)];
+    (void)gateway.client->trust(gateway.now());
+    tick(gateway);
 }
 
 void Simulation::busy(int index, Instant from, Instant until) {
@@ -367,7 +377,7 @@ Outcome Simulation::run() {
     }
     if (terms_.migrates)
         at(between(1s, 2s), [this] { move_slot(); });
-    const Duration lag = terms_.faults ? Duration{between(1ms, 300ms)} : Duration{100ms};
+    const Duration lag = terms_.faults ? Duration{between(1ms, terms_.most_lost)} : Duration{100ms};
     std::function<void()> replicate = [this, lag, &replicate] {
         remember();
         at(now_ + lag.count(), replicate);

@@ -38,8 +38,10 @@ struct ScheduleTerms {
     double demand = 2; // of all gateways, in N for each `per`
     Duration phase =
         std::chrono::milliseconds{900}; // how long a gateway is busy or idle; 0: always busy
-    bool starts = true;                 // the gateways start by themselves
-    bool faults = true;                 // of the network, the clocks, the store, and the gateways
+    Duration apart = std::chrono::milliseconds{40};      // of wall clocks from true time, at most
+    Duration most_lost = std::chrono::milliseconds{300}; // of the store's latest writes
+    bool starts = true;                                  // the gateways start by themselves
+    bool faults = true; // of the network, the clocks, the store, and the gateways
     // If any, they tell the gateways of another primary, each sooner or later; the former one
     // goes on serving those who have not been told.
     std::size_t sentinels = 0;
@@ -107,6 +109,10 @@ class Simulation {
     void number_calls_by_counter() { calls_by_counter_ = true; }
     // Take out a safeguard of locks: leases are renewed also if the store does not count them.
     void renew_uncovered_leases() { uncovered_leases_ = true; }
+    // The gateway's wall clock is so far ahead of true time from now on.
+    void set_wall_clock(int index, Duration ahead);
+    // An operator says that no gateway holds what the store does not know of.
+    void trust(int index);
     // The gateway has clients from here to there.
     void busy(int index, Instant from, Instant until);
     // The next call of the gateway about a counter, or the next by which it gives all up, reaches

@@ -247,12 +247,20 @@ inline constexpr std::uint64_t most_concurrent = 1'000'000;
 // scope.
 inline constexpr std::uint64_t most_waiting = 100'000;
 inline constexpr std::chrono::hours longest_refill = std::chrono::days{366};
+inline constexpr std::chrono::hours longest_shared_refill = std::chrono::days{31};
 
-// Returns true if an empty token bucket with these numbers is full again within longest_refill.
+// Returns true if an empty token bucket with these numbers is full again within so long.
+[[nodiscard]] constexpr bool refills_within(
+    std::chrono::hours most,
+    std::uint64_t burst,
+    std::uint64_t quota,
+    std::chrono::nanoseconds per) noexcept {
+    const std::chrono::duration<double> length = per;
+    return static_cast<double>(burst) * length <= static_cast<double>(quota) * most;
+}
 [[nodiscard]] constexpr bool
 refills_in_time(std::uint64_t burst, std::uint64_t quota, std::chrono::nanoseconds per) noexcept {
-    const std::chrono::duration<double> length = per;
-    return static_cast<double>(burst) * length <= static_cast<double>(quota) * longest_refill;
+    return refills_within(longest_refill, burst, quota, per);
 }
 
 // Returns the most that one request may cost: a full token bucket, or the quota.

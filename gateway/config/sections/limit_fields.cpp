@@ -356,8 +356,9 @@ constexpr std::array limit_table{
         }),
     LimitRow::map(
         {.key = "shared",
-         .about =
-             "The store in which gateways divide the limit among them; for a per of at most 31d.",
+         .about = "The store in which gateways divide the limit among them; for a per of at most "
+                  "31d, and "
+                  "buckets that are full again within 31d.",
          .expected = "a store's name, or a map such as {store: main}",
          .otherwise = "none: each gateway counts alone"},
         "name of a store, or map",

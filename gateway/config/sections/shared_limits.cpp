@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view a_shared = "a store's name, or a map such as {store: main}";
 constexpr std::array<std::string_view, 3> failure_words{"share", "open", "closed"};
 // The store remembers sessions that have ended for 40 days: what they used counts for `per`.
-constexpr std::chrono::days longest_shared_window{31};
+constexpr std::chrono::hours longest_shared_window = longest_shared_refill;
 
 constexpr std::array<std::string_view, 2> lock_failure_words{"share", "closed"};
 
@@ -89,6 +89,17 @@ void read_terms(
     }
 }
 
+// A quota of 0 is a mistake that is reported already.
+bool refills_while_remembered(const Limit& limit) {
+    const auto refills = [&](std::uint64_t burst, std::uint64_t quota) {
+        return quota == 0 || refills_within(longest_shared_refill, burst, quota, limit.per);
+    };
+    return refills(limit.burst, limit.quota) &&
+           std::ranges::all_of(limit.overrides, [&](const Override& each) {
+               return refills(each.burst > 0 ? each.burst : limit.burst, each.quota);
+           });
+}
+
 } // namespace
 
 std::optional<std::size_t> find_store(const Value& value, const Config& config) {
@@ -135,6 +146,10 @@ void read_shared(const Section& section, Limit& limit, LoadState& loading) {
     if (limit.per > longest_shared_window)
         value->wrong("needs a per of at most 31d: the store forgets sooner what a gateway that has "
                      "ended had used; expected a shorter window, or no shared");
+    else if (!refills_while_remembered(limit))
+        value->wrong(
+            "needs a bucket that is full again within 31d: the store forgets sooner what a "
+            "gateway that has ended had used; expected a lower burst, or no shared");
     if (!limit.reserve_for.empty())
         value->wrong("excludes retry_after: reserve: a slot in a coming window cannot be promised "
                      "of a share that may be smaller then; expected when_exceeded: wait");

@@ -95,8 +95,8 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
         if (claim.share && verdict.refusal != Refusal::cost) [[unlikely]] {
             const ChargeTerms whole = this->terms(shard, charge);
             if (terms.quota < whole.quota || terms.burst < whole.burst)
-                verdict.lack = ShareTable::note_want(
-                    shard.shares, counter_of(charge.key), shares_, now.steady);
+                ShareTable::note_want(
+                    verdict, shard.shares, counter_of(charge.key), shares_, now.steady);
         }
         return verdict;
     }

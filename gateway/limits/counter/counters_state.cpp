@@ -168,6 +168,13 @@ std::optional<Verdict> Counters::take_up_share(
 }
 
 std::uint64_t Counters::use(const Charge& charge, const Now& now) const {
+    if (algorithm_ == Algorithm::token_bucket) {
+        Shard& shard = shards_.for_reading(charge.key);
+        const std::lock_guard lock{shard.mutex};
+        // A sketch notes until when a bucket owes, but not how much: that depends on the quota.
+        if (live_slot(shard, charge.key, now) == nullptr && counts(shard, charge.key, now))
+            return unknown_use;
+    }
     if (algorithm_ != Algorithm::fixed_window || !shares_.begun())
         return state_of(charge, now).used;
     Shard& shard = shards_.for_reading(charge.key);

@@ -49,7 +49,8 @@ bool ShareTable::narrow(
     return true;
 }
 
-ShareLack ShareTable::note_want(
+void ShareTable::note_want(
+    Verdict& verdict,
     const std::unique_ptr<ShareTable>& table,
     Hash128 key,
     const SharePolicy& policy,
@@ -57,7 +58,10 @@ ShareLack ShareTable::note_want(
     Entry* const entry = table != nullptr ? table->find(key) : nullptr;
     if (entry != nullptr)
         entry->demand.wanted_at = now;
-    return policy.lack(entry != nullptr ? entry->held_share() : nullptr, now);
+    const Share* const share = entry != nullptr ? entry->held_share() : nullptr;
+    verdict.lack = policy.lack(share, now);
+    if (share != nullptr && now < share->more_at)
+        verdict.wait = std::min(verdict.wait, share->more_at - now);
 }
 
 ShareTable::Obtained ShareTable::obtain(Hash128 key) noexcept try {

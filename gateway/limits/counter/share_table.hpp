@@ -71,8 +71,10 @@ class ShareTable {
     static bool narrow(
         ChargeTerms& terms, const Entry* entry, const SharePolicy& policy, SteadyTime now) noexcept;
     // Records that the key's share is too small for a charge (ShareDemand::wanted_at, if the key
-    // has an entry). Returns whether the store can be asked for more: SharePolicy::lack().
-    [[nodiscard]] static ShareLack note_want(
+    // has an entry). Says in the refusal whether the store can be asked for more
+    // (SharePolicy::lack()), and shortens its wait to Share::more_at.
+    static void note_want(
+        Verdict& verdict,
         const std::unique_ptr<ShareTable>& table,
         Hash128 key,
         const SharePolicy& policy,

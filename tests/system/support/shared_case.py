@@ -59,7 +59,7 @@ class SharedTest(SystemTest):
 
     def trust(self, stint):
         """A new store gives nothing for a while: it might have forgotten what others hold."""
-        self.assertEqual(stint.admin.request("POST", "/stores/main/trust").status, 200)
+        self.assertEqual(stint.admin.request("POST", "/stores/main/trust").status, 202)
         wait_until(lambda: self.store(stint)["session"]["learned"], "a store that gives shares")
 
     def statuses(self, stint, count, **options):

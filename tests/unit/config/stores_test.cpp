@@ -95,6 +95,12 @@ constexpr MistakeRow store_rows[] = {
      "that has ended had used; expected a shorter window, or no shared"},
     {MistakeRow::after_base,
      "stores: {main: {redis: 127.0.0.1:6379}}\n"
+     "limits: {a: {requests: 10, per: 1d, algorithm: token_bucket, burst: 311, shared: main}}\n"
+     "routes: []\n",
+     "4:82: limits.a.shared: needs a bucket that is full again within 31d: the store forgets sooner "
+     "what a gateway that has ended had used; expected a lower burst, or no shared"},
+    {MistakeRow::after_base,
+     "stores: {main: {redis: 127.0.0.1:6379}}\n"
      "limits: {a: {requests: 5, per: 1s, retry_after: reserve, shared: main}}\nroutes: []\n",
      "4:66: limits.a.shared: excludes retry_after: reserve: a slot in a coming window cannot be "
      "promised of a share that may be smaller then; expected when_exceeded: wait"},

@@ -23,6 +23,7 @@ struct Gateway : Transport, ShareListener {
     void send(Call call) override { calls.push_back(std::move(call)); }
     void answered(const std::string& counter) override { log += "answered " + counter + "; "; }
     void failed(const std::string& counter) override { log += "failed " + counter + "; "; }
+    void trusted(bool taken) override { log += taken ? "trusted; " : "not trusted; "; }
     void session_moved() override {
         limit->share_policy().end_at(client.session().ends_at());
         limit->share_policy().set_asking(client.session().state() == SessionState::active);

@@ -293,3 +293,41 @@ TEST_CASE("a limit's other number is proposed by the next look, and once") {
     gateway.run(100ms);
     CHECK(gateway.syncs() == before + 1);
 }
+
+TEST_CASE("an operator's word is told once more in an epoch that had begun before it") {
+    Gateway gateway;
+    gateway.join();
+    REQUIRE(gateway.client.trust(gateway.now));
+    gateway.answer("trust", {std::string{"epoch"}, std::int64_t{1000}, std::string{"2-1"}});
+    CHECK(gateway.log == "");
+    CHECK(gateway.count("trust") == 1);
+    gateway.run(1s);
+    Reply next = gateway.beat_reply();
+    next.at(2) = std::string{"2-1"};
+    gateway.answer("beat", next);
+    REQUIRE(gateway.count("trust") == 2);
+    CHECK(gateway.last("trust").arguments.at(3) == "2-1");
+
+    SUBCASE("which takes it") {
+        gateway.answer("trust", {std::string{"ok"}, std::int64_t{1000}, std::string{"2-1"}});
+        CHECK(gateway.log == "trusted; ");
+    }
+    SUBCASE("but not in one that begins after it") {
+        gateway.answer("trust", {std::string{"epoch"}, std::int64_t{1000}, std::string{"3-1"}});
+        CHECK(gateway.log == "not trusted; ");
+    }
+    gateway.run(2s);
+    gateway.answer_beats();
+    CHECK(gateway.count("trust") == 2);
+}
+
+TEST_CASE("an operator's word that the store does not get is not told later") {
+    Gateway gateway;
+    gateway.join();
+    REQUIRE(gateway.client.trust(gateway.now));
+    gateway.client.failed(gateway.last("trust").number, gateway.now);
+    CHECK(gateway.log == "not trusted; ");
+    gateway.run(2s);
+    gateway.answer_beats();
+    CHECK(gateway.count("trust") == 1);
+}

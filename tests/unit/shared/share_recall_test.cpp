@@ -83,6 +83,51 @@ TEST_CASE("a message of a gateway that wants some itself is not followed at once
     CHECK(gateway.syncs() == 1);
 }
 
+TEST_CASE("a gateway that has something to give follows a want at once, and the next one soon") {
+    Gateway gateway;
+    gateway.join();
+    (void)gateway.want();
+    gateway.answer(gateway.sync_reply(10, 10));
+    REQUIRE(gateway.syncs() == 1);
+    gateway.pass(4ms);
+    gateway.client.recall("wants other c", gateway.now);
+    CHECK(gateway.syncs() == 2);
+    gateway.answer(gateway.sync_reply(10, 10));
+
+    gateway.pass(1ms);
+    gateway.client.recall("wants third c", gateway.now);
+    CHECK(gateway.syncs() == 2);
+    gateway.run(4ms);
+    CHECK(gateway.syncs() == 3);
+}
+
+TEST_CASE("a refusal tells when others will have given up what they do not use") {
+    Asking gateway;
+    const Duration soon = 3 * (Duration{1s} / 64);
+    const auto told = [&] { return gateway.request().retry_after; };
+    CHECK(told() <= soon);
+    CHECK(told() > soon - 1ms);
+
+    gateway.run(70ms);
+    CHECK(told() == 1s);
+    (void)gateway.want();
+    gateway.answer(gateway.sync_reply(0, 5, 1)); // so they use it
+    CHECK(told() == 1s);
+
+    gateway.run(500ms); // the demand has ended
+    gateway.answer(gateway.sync_reply(0, 5));
+    (void)gateway.want();
+    gateway.answer(gateway.sync_reply(0, 5, 1));
+    CHECK(told() == 1s);
+
+    gateway.run(900ms);
+    gateway.answer(gateway.sync_reply(0, 5));
+    gateway.run(200ms);
+    (void)gateway.want();
+    gateway.answer(gateway.sync_reply(0, 5, 1));
+    CHECK(told() <= soon);
+}
+
 TEST_CASE("only the first call of a demand waits: others have given up what they can") {
     Asking gateway;
     gateway.run(20ms);
