@@ -97,7 +97,8 @@ constexpr MistakeRow store_rows[] = {
      "stores: {main: {redis: 127.0.0.1:6379}}\n"
      "limits: {a: {requests: 10, per: 1d, algorithm: token_bucket, burst: 311, shared: main}}\n"
      "routes: []\n",
-     "4:82: limits.a.shared: needs a bucket that is full again within 31d: the store forgets sooner "
+     "4:82: limits.a.shared: needs a bucket that is full again within 31d: the store forgets "
+     "sooner "
      "what a gateway that has ended had used; expected a lower burst, or no shared"},
     {MistakeRow::after_base,
      "stores: {main: {redis: 127.0.0.1:6379}}\n"
