@@ -37,6 +37,8 @@ ShareClient::ShareClient(SessionTerms terms, Transport& transport, ShareListener
 
 void ShareClient::drop_shares(const Now& now) {
     sent_.clear();
+    if (std::exchange(trust_, Trust::no) != Trust::no) // a later session may not tell it
+        listener_.trusted(false);
     while (!counters_.empty())
         forget(counters_.begin()->second, now);
     untold_ = 0;

@@ -132,8 +132,8 @@ if field.replid ~= replid or stepped or settled or (known_epoch ~= epoch and kno
     ordinal = math.max(ordinal, known_ordinal) + 1
     epoch = string.format('%d-%d', ordinal, wall)
     since = now
-    -- How old that is what the store has not lost, only a caller can tell that has seen a later time.
-    -- Until one comes, the clock goes on from where it was.
+    -- Only a caller that has seen a later time can tell how old the remaining data is. Until one
+    -- calls, the clock goes on from where it was.
     if not moves then
         set_clock()
         write.highest = write.shift

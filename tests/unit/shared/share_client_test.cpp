@@ -331,3 +331,15 @@ TEST_CASE("an operator's word that the store does not get is not told later") {
     gateway.answer_beats();
     CHECK(gateway.count("trust") == 1);
 }
+
+TEST_CASE("an operator's word ends with the session that was to tell it") {
+    Gateway gateway;
+    gateway.join();
+    REQUIRE(gateway.client.trust(gateway.now));
+    gateway.answer("trust", {std::string{"epoch"}, std::int64_t{1000}, std::string{"2-1"}});
+    gateway.client.begin(
+        {.gateway = "gw", .session = "t", .time_to_live = 30s, .timeout = 1s}, gateway.now);
+    CHECK(gateway.log == "not trusted; ");
+    gateway.join();
+    CHECK(gateway.count("trust") == 1);
+}
