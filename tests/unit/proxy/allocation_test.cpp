@@ -155,7 +155,8 @@ TEST_CASE(
     CHECK(warm == 0);
 }
 
-TEST_CASE("a warm 429 that tells of as many limits as a route may have allocates two lists") {
+TEST_CASE(
+    "a warm 429 by as many limits as a route may have allocates only its two lists of limits") {
     std::string limits;
     std::string names;
     for (std::size_t i = 0; i < stint::limits::max_charges; ++i) {

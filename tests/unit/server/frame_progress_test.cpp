@@ -74,7 +74,7 @@ TEST_CASE("a part of the preface, of a frame's head and of its payload are unfin
     }
 }
 
-TEST_CASE("the payload of DATA is unfinished only for who asks for it") {
+TEST_CASE("the payload of DATA is unfinished only if DATA are to count") {
     Progress progress;
     progress.add(frame(data, 0, 5).substr(0, 8)); // may be any frame
     CHECK(progress.unfinished(false));
