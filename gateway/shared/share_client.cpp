@@ -199,6 +199,8 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
         const std::uint64_t granted = counter.of.limit->fence();
         arguments.push_back(std::to_string(std::max(granted, leases->highest_fence())));
         arguments.emplace_back(leases->runs_low() ? "1" : "0");
+        const std::int64_t wall = now.wall.time_since_epoch() / 1ms;
+        arguments.push_back(std::to_string(std::max<std::int64_t>(wall, 0)));
     }
     counter.wants_all = !leaving_ && counter.in_demand(now.steady);
     counter.refresh = now.steady + life / 3;

@@ -378,8 +378,9 @@ local steady = now - jumped -- what counters note does not jump with the clock
 
 -- A lock is a counter whose slots are leased: what a dead session held is others' when the longest
 -- lease of any gateway is over. Fencing numbers follow the registry's clock, which calls cannot
--- outrun; so they rise also if the store has lost what it gave out. What a caller knows counts as
--- well, unless no clock can have brought it.
+-- outrun; so they rise also if the store has lost what it gave out. They follow the callers' clocks
+-- as well: one that is ahead may have lifted what was lost. What a caller knows counts, too; but
+-- nothing that no clock can have brought.
 local known_fence = tonumber(ARGV[17] or -1)
 local lock, block, per_ms, year = known_fence >= 0, 256, 2048, 366 * 24 * 3600 * 1000
 -- A caller that does not know yet that the counter is a lock's must not free what is leased.
@@ -387,7 +388,9 @@ span = math.max(span, tonumber(counter.span or 0))
 local fence, turns, patience = tonumber(counter.fence or 0), tonumber(counter.turns or 0), 3000
 if lock then
     life = math.max(life, 2 * (span + longest_ttl) + 60000)
-    if known_fence < (now + year) * per_ms then fence = math.max(fence, known_fence) end
+    for _, told in ipairs({known_fence, tonumber(ARGV[19]) * per_ms}) do
+        if told < (now + year) * per_ms then fence = math.max(fence, told) end
+    end
     redis.call('HSET', KEYS[2], 'span', string.format('%d', span), 'fence', string.format('%d', fence))
     redis.call('PEXPIRE', KEYS[2], string.format('%d', life))
 end

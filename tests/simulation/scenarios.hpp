@@ -18,6 +18,7 @@ struct Scenario {
     Instant from = 0;
     int gateways = 2;
     limits::Anchor anchor = limits::Anchor::first_request;
+    bool lock = false; // its leases last for `per` at most
 };
 
 // The names of Simulation::let_shares_outlive_sessions() and number_calls_by_counter().
@@ -38,6 +39,18 @@ inline void start_both(Simulation& of) {
         of.start(0);
         of.start(1);
     });
+}
+
+// A lock is gateway 0's, and the store loses that; then it is gateway 1's.
+inline void lose_fences(Simulation& of) {
+    start_both(of);
+    of.at(ms(2000), [&] { of.remember(); });
+    of.busy(0, ms(2100), ms(2200));
+    of.at(ms(2300), [&] {
+        of.cut_off(0, ms(9000));
+        of.fail_over();
+    });
+    of.busy(1, ms(4500), ms(5900));
 }
 
 // The time to live is 1 s, N is 10, and a gateway is quiet 1 s and 1.1 of `per` and 250 ms after
@@ -359,6 +372,21 @@ inline constexpr Scenario all[] = {
          of.busy(1, ms(3340), ms(3890));
      },
      Scenario::Breaks::number, 10, 0, 2, limits::Anchor::clock},
+    {"the store forgets which fences it gave out, and the next clock is a little less ahead", 300ms,
+     "fencing numbers do not follow the callers' clocks",
+     [](Simulation& of) {
+         of.set_wall_clock(0, 10s);
+         of.set_wall_clock(1, 9900ms);
+         lose_fences(of);
+     },
+     Scenario::Breaks::number, 1, 0, 2, limits::Anchor::first_request, true},
+    {"the store forgets which fences it gave out, and the next clock is behind", 300ms,
+     "fencing numbers begin anew with the store",
+     [](Simulation& of) {
+         of.set_wall_clock(1, -10s);
+         lose_fences(of);
+     },
+     Scenario::Breaks::number, 1, 0, 2, limits::Anchor::first_request, true},
     {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
      [](Simulation& of) {
          start_both(of);
@@ -416,6 +444,11 @@ inline ScheduleTerms terms_of(const Scenario& scenario) {
     terms.anchor = scenario.anchor;
     if (scenario.anchor == limits::Anchor::clock)
         terms.algorithm = limits::Algorithm::fixed_window;
+    if (scenario.lock) {
+        terms.lock = true;
+        terms.algorithm = limits::Algorithm::concurrency;
+        terms.number = terms.other_number = scenario.number;
+    }
     terms.demand = 6;
     terms.phase = Duration{0};
     terms.starts = false;

@@ -47,6 +47,7 @@ struct LockGateway : Gateway {
 constexpr std::size_t span_at = 12;
 constexpr std::size_t fence_at = 16;
 constexpr std::size_t block_at = 17;
+constexpr std::size_t wall_at = 18;
 
 } // namespace
 
@@ -58,6 +59,7 @@ TEST_CASE("a lock's counter tells the longest lease and the highest fencing numb
     CHECK(gateway.argument(span_at) == "60000");
     CHECK(gateway.argument(fence_at) == "7");
     CHECK(gateway.argument(block_at) == "1");
+    CHECK(gateway.argument(wall_at) == std::to_string(gateway.now.wall.time_since_epoch() / 1ms));
     gateway.answer(gateway.lock_reply(1, 1000));
     CHECK(gateway.leases().next_fence() == 1000);
     CHECK(gateway.leases().next_fence() == 1001);
