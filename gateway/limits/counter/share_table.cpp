@@ -8,25 +8,44 @@ namespace stint::limits {
 void RecentUse::add(
     std::int64_t window, std::uint64_t count, SteadyTime now, Duration span) noexcept {
     if (window != window_) {
-        if (newest_.counts(span, now)) {
-            const std::uint64_t before = former_.counts(span, now) ? former_.count : 0;
-            former_ = {before + newest_.count, newest_.last};
+        if (const std::uint64_t newest = newest_within(span, now); newest > 0) {
+            former_ = (former_last_ + span > now ? former_ : 0) + newest;
+            former_last_ = last_;
         }
         newest_ = {};
         window_ = window;
+        first_ = now;
     }
-    newest_.count += count;
-    newest_.last = std::max(newest_.last, now);
+    const auto part = static_cast<std::uint64_t>(
+        std::max<std::int64_t>((now - first_) / length_of_part(span), 0));
+    newest_[std::min<std::uint64_t>(part, parts - 1)] += count;
+    last_ = std::max(last_, now);
 }
 
+// Which admission was given back is not known; the others may be the later ones.
 void RecentUse::take_back(std::int64_t window, std::uint64_t count) noexcept {
-    if (window == window_)
-        newest_.count -= std::min(count, newest_.count);
+    if (window != window_)
+        return;
+    for (std::uint64_t& each : newest_) {
+        const std::uint64_t taken = std::min(count, each);
+        each -= taken;
+        count -= taken;
+    }
+}
+
+std::uint64_t RecentUse::newest_within(Duration span, SteadyTime now) const noexcept {
+    std::uint64_t sum = 0;
+    SteadyTime end = first_;
+    for (std::size_t part = 0; part < parts; ++part) {
+        end = part + 1 < parts ? end + length_of_part(span) : last_;
+        if (std::min(end, last_) + span > now)
+            sum += newest_[part];
+    }
+    return sum;
 }
 
 std::uint64_t RecentUse::within(Duration span, SteadyTime now) const noexcept {
-    return (newest_.counts(span, now) ? newest_.count : 0) +
-           (former_.counts(span, now) ? former_.count : 0);
+    return newest_within(span, now) + (former_last_ + span > now ? former_ : 0);
 }
 
 ShareTable::Entry* ShareTable::find(Hash128 key) noexcept {

@@ -10,6 +10,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,9 +19,11 @@
 
 namespace stint::limits {
 
-// Counts a key's admissions in the last `span`. The count is never too low. Two counts are enough,
-// the newest window's and the former one's, because at most two windows of that length lie in a
-// span. After a change of the wall clock several windows may share the former count.
+// Counts a key's admissions in the last `span`. The count is never too low. Two windows are enough,
+// the newest one and the former one, because at most two windows of that length lie in a span.
+// After a change of the wall clock several windows may share the former count. What others may have
+// is told by that, so the newest window's admissions are counted by the part of the window they
+// fell in: they stop counting one part after the other.
 class RecentUse {
   public:
     // Adds admissions to a window. window: a number that no other window of the counter has.
@@ -30,16 +33,18 @@ class RecentUse {
     [[nodiscard]] std::uint64_t within(Duration span, SteadyTime now) const noexcept;
 
   private:
-    struct Part {
-        std::uint64_t count = 0;
-        SteadyTime last{}; // time of the latest admission
-        [[nodiscard]] bool counts(Duration span, SteadyTime now) const noexcept {
-            return count > 0 && last + span > now;
-        }
-    };
+    static constexpr std::size_t parts = 8;
+    static constexpr Duration length_of_part(Duration span) noexcept {
+        return Duration{span.count() / static_cast<std::int64_t>(parts) + 1};
+    }
+    [[nodiscard]] std::uint64_t newest_within(Duration span, SteadyTime now) const noexcept;
+
     std::int64_t window_ = 0;
-    Part newest_;
-    Part former_;
+    std::array<std::uint64_t, parts> newest_{}; // counts; the last part lasts as long as the window
+    SteadyTime first_{};                        // time of the newest window's first admission
+    SteadyTime last_{};                         // and of its latest
+    std::uint64_t former_ = 0;                  // count
+    SteadyTime former_last_{};
 };
 
 class ShareTable {
