@@ -21,9 +21,9 @@ namespace stint::limits {
 
 // Counts a key's admissions in the last `span`. The count is never too low. Two windows are enough,
 // the newest one and the former one, because at most two windows of that length lie in a span.
-// After a change of the wall clock several windows may share the former count. What others may have
-// is told by that, so the newest window's admissions are counted by the part of the window they
-// fell in: they stop counting one part after the other.
+// After a change of the wall clock several windows may share the former count. Other gateways get a
+// unit when its use stops counting. So the newest window's admissions are counted in parts by their
+// time, and each part stops counting by itself.
 class RecentUse {
   public:
     // Adds admissions to a window. window: a number that no other window of the counter has.
