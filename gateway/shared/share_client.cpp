@@ -127,7 +127,8 @@ Wanted ShareClient::want(
         return Wanted::failed;
     const limits::LeaseCover* const leases = leases_of(of);
     const bool lacks_fences = leases != nullptr && counter.held > 0 && leases->runs_low();
-    const bool has_all = counter.share >= units_of(of) || cost > units_of(of);
+    const bool has_all =
+        counter.share >= units_of(of) || cost > capacity_of_units(of, units_of(of));
     if (!lacks_fences && (has_all || now.steady < counter.ask_after))
         return Wanted::told;
     if (sent_.size() < most_syncs_at_once)

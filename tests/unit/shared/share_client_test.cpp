@@ -343,3 +343,23 @@ TEST_CASE("an operator's word ends with the session that was to tell it") {
     gateway.join();
     CHECK(gateway.count("trust") == 1);
 }
+
+// More than the units that a bucket is divided into, and less than it holds.
+TEST_CASE("a want of more tokens than a bucket gains in its time is asked for") {
+    Gateway gateway;
+    gateway.join();
+    limits::LimitSpec spec;
+    spec.identity = {
+        .name = "tokens", .key = {}, .algorithm = limits::Algorithm::token_bucket, .per = 1s};
+    spec.quota = 10;
+    const SharedCounter bucket{
+        .limit = std::make_shared<limits::Limit>(spec), .numbers = {10, 1000}};
+    const auto want = [&](std::uint64_t cost) {
+        return gateway.client.want("b", bucket, cost, gateway.now);
+    };
+    CHECK(want(1001) == Wanted::told); // never admitted
+    CHECK(want(1000) == Wanted::asked);
+    CHECK(gateway.wants() == "10");
+    gateway.answer(gateway.sync_reply(2, 5));
+    CHECK(want(300) == Wanted::asked); // others may have the rest
+}
