@@ -386,13 +386,23 @@ local lock, block, per_ms, year = known_fence >= 0, 256, 2048, 366 * 24 * 3600 *
 -- A caller that does not know yet that the counter is a lock's must not free what is leased.
 span = math.max(span, tonumber(counter.span or 0))
 local fence, turns, patience = tonumber(counter.fence or 0), tonumber(counter.turns or 0), 3000
+-- The counter is kept for as long as any gateway has asked for: with a larger burst in its file a
+-- gateway needs it for longer, and tells it again less often.
+local function keep_counter()
+    local longer = string.format('%d', life)
+    if next(counter) then
+        redis.call('PEXPIRE', KEYS[2], longer, 'GT')
+    else
+        redis.call('PEXPIRE', KEYS[2], longer)
+    end
+end
 if lock then
     life = math.max(life, 2 * (span + longest_ttl) + 60000)
     for _, told in ipairs({known_fence, tonumber(ARGV[19]) * per_ms}) do
         if told < (now + year) * per_ms then fence = math.max(fence, told) end
     end
     redis.call('HSET', KEYS[2], 'span', string.format('%d', span), 'fence', string.format('%d', fence))
-    redis.call('PEXPIRE', KEYS[2], string.format('%d', life))
+    keep_counter()
 end
 -- TIME may run faster than the clock by which a holder was told its end: slewed by 8.3 %, for
 -- example. Limits tell a span that has a margin already.
@@ -532,7 +542,7 @@ if grant == 0 and want == 0 then
 else
     redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d%s', grant, want, seq, place))
 end
-redis.call('PEXPIRE', KEYS[2], string.format('%d', life))
+keep_counter()
 local recalls = lacks and wanted == 1
 local gives = others_lack == 1 and hold < (last and last.hold or 0)
 if recalls or renumbered or gives then

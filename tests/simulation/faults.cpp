@@ -25,7 +25,9 @@ void Simulation::clone_and_reload() {
         return;
     Instant when = static_cast<Instant>(random() % 4'000'000'000);
     for (const auto& gateway : gateways_) {
-        at(when, [this, index = gateway->index] { reload(index, terms_.other_number); });
+        at(when, [this, index = gateway->index] {
+            reload(index, terms_.other_number, terms_.other_burst);
+        });
         when += static_cast<Instant>(random() % 400'000'000);
     }
 }

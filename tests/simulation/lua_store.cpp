@@ -151,8 +151,10 @@ int LuaStore::command(lua_State* state) {
                 data.keys.erase(key);
         }
     } else if (name == "PEXPIRE") {
-        if (entry != nullptr)
-            entry->expires = clock_ / 1000 + static_cast<std::int64_t>(lua_tonumber(state, 3));
+        const auto expires = clock_ / 1000 + static_cast<std::int64_t>(lua_tonumber(state, 3));
+        const bool only_later = count > 3 && text_at(state, 4) == "GT";
+        if (entry != nullptr && (!only_later || (entry->expires != 0 && expires > entry->expires)))
+            entry->expires = expires;
     } else if (name == "PUBLISH") {
         if (published)
             published(text_at(state, 3));

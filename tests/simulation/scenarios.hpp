@@ -18,7 +18,11 @@ struct Scenario {
     Instant from = 0;
     int gateways = 2;
     limits::Anchor anchor = limits::Anchor::first_request;
-    bool lock = false; // its leases last for `per` at most
+    bool lock = false;       // its leases last for `per` at most
+    std::uint64_t burst = 0; // of a token bucket; 0: it is none
+    std::uint64_t other_burst = 0;
+    Duration length = std::chrono::seconds{6};
+    double demand = 6; // as ScheduleTerms::demand
 };
 
 // The names of Simulation::let_shares_outlive_sessions() and number_calls_by_counter().
@@ -387,6 +391,17 @@ inline constexpr Scenario all[] = {
          lose_fences(of);
      },
      Scenario::Breaks::number, 1, 0, 2, limits::Anchor::first_request, true},
+    {"a gateway with a lower burst calls last, and its counter is kept for less time", 300ms,
+     "a counter is kept for as long as its last caller says",
+     [](Simulation& of) {
+         of.reload(1, 10, 10);
+         start_both(of);
+         of.busy(0, ms(101'000), ms(275'000));
+         of.at(ms(188'990), [&] { of.cut_off(0, ms(189'520)); });
+         of.busy(1, ms(189'000), ms(189'100));
+         of.busy(1, ms(260'000), ms(274'000));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 3000, 10, 275s},
     {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
      [](Simulation& of) {
          start_both(of);
@@ -444,12 +459,19 @@ inline ScheduleTerms terms_of(const Scenario& scenario) {
     terms.anchor = scenario.anchor;
     if (scenario.anchor == limits::Anchor::clock)
         terms.algorithm = limits::Algorithm::fixed_window;
+    terms.length = scenario.length;
+    if (scenario.burst > 0) {
+        terms.algorithm = limits::Algorithm::token_bucket;
+        terms.burst = scenario.burst;
+        terms.other_burst = scenario.other_burst;
+        terms.number = terms.other_number = scenario.number;
+    }
     if (scenario.lock) {
         terms.lock = true;
         terms.algorithm = limits::Algorithm::concurrency;
         terms.number = terms.other_number = scenario.number;
     }
-    terms.demand = 6;
+    terms.demand = scenario.demand;
     terms.phase = Duration{0};
     terms.starts = false;
     terms.faults = false;

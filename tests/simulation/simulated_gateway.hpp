@@ -93,6 +93,7 @@ struct Simulation::Gateway final : Transport, ShareListener {
     int index;
     int name = index;                        // as `gateway_id`
     std::uint64_t number = of.terms_.number; // in its file
+    std::uint64_t burst = of.terms_.burst;   // in its file
     std::uint64_t life = 0;                  // 0: does not run
     double rate = 1;
     Duration time_to_live{};

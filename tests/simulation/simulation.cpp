@@ -126,8 +126,9 @@ void Simulation::kill(int index) {
     stop(*gateways_[static_cast<std::size_t>(index)]);
 }
 
-void Simulation::reload(int index, std::uint64_t number) {
+void Simulation::reload(int index, std::uint64_t number, std::uint64_t burst) {
     gateways_[static_cast<std::size_t>(index)]->number = number;
+    gateways_[static_cast<std::size_t>(index)]->burst = burst;
     note("g" + std::to_string(index) + " reloads with " + std::to_string(number));
 }
 
@@ -230,7 +231,7 @@ void Simulation::tick(Gateway& gateway) {
 limits::Decision Simulation::admit(Gateway& gateway, int key) {
     const limits::LimitPtr& limit = gateway.limits[static_cast<std::size_t>(key)];
     const limits::Charge charge{
-        .limit = limit.get(), .quota = gateway.number, .burst = terms_.burst};
+        .limit = limit.get(), .quota = gateway.number, .burst = gateway.burst};
     const Now now = gateway.now();
     limits::Decision decision = limits::admit({&charge, 1}, now);
     if (decision.allowed() && terms_.lock) {
@@ -261,7 +262,7 @@ void Simulation::ask(Gateway& gateway) {
     const SharedCounter counter{
         .limit = gateway.limits[static_cast<std::size_t>(key)],
         .key = {},
-        .numbers = {gateway.number, terms_.burst}};
+        .numbers = {gateway.number, gateway.burst}};
     const std::string name = "c" + std::to_string(key);
     if (gateway.client->want(name, counter, 1, now) != Wanted::asked)
         return;

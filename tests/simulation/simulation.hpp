@@ -29,6 +29,7 @@ struct ScheduleTerms {
     std::uint64_t number = 10;       // N
     std::uint64_t other_number = 10; // that gateways reload with, by and by
     std::uint64_t burst = 0;
+    std::uint64_t other_burst = 0; // that comes with `other_number`; 0: `burst`
     Duration per = std::chrono::milliseconds{400};
     Duration time_to_live = std::chrono::seconds{1};
     Duration length = std::chrono::seconds{6};
@@ -99,8 +100,8 @@ class Simulation {
     void cut_off(int index, Instant until);
     // The gateway's calls about counters do not reach the store.
     void lose_syncs(int index, Instant until);
-    // The gateway's file has another number from now on.
-    void reload(int index, std::uint64_t number);
+    // The gateway's file has another number from now on. burst: of a token bucket, or 0.
+    void reload(int index, std::uint64_t number, std::uint64_t burst = 0);
     // The gateway starts with the name of another one: a copied state file.
     void start_as(int index, int other);
     // Take out safeguards of the gateways: their shares end with their session; the numbers of
