@@ -503,6 +503,9 @@ end
 -- The latest window in which a gateway has given up a part, unless all have passed it.
 local given_up = tonumber(counter.window or -1)
 local is_past = steady >= tonumber(counter.window_at or steady) + apart
+-- A wrong clock may have told that one. So a lower window that is told meanwhile is noted as well.
+local lower = tonumber(counter.lower or -1)
+local is_lower_past = steady >= tonumber(counter.lower_at or steady) + apart
 local grant = hold
 if quiet and mine.state == 'a' and want > 0 then
     local room = number - held_by_others
@@ -512,7 +515,8 @@ if quiet and mine.state == 'a' and want > 0 then
     -- that has forgotten which window that was waits until it is over for all, unless an operator
     -- says that there is nothing of that kind.
     local forgotten = window > 0 and field.trusted ~= epoch and now < since + apart
-    if (window >= given_up or is_past) and not forgotten then grant = math.max(hold, most) end
+    local open = (window >= given_up or is_past) and (window >= lower or is_lower_past)
+    if open and not forgotten then grant = math.max(hold, most) end
 end
 -- After a lower number each gives up what is beyond its part.
 local others_lack, wanted = hold + held_by_others > number and 1 or 0, 0
@@ -522,8 +526,12 @@ for _, party in ipairs(parties) do
 end
 local lacks = grant < math.min(want, own.part)
 
-if (not last or hold < last.hold) and window > 0 and (window > given_up or is_past) then
-    redis.call('HSET', KEYS[2], 'window', window, 'window_at', string.format('%d', steady))
+if (not last or hold < last.hold) and window > 0 then
+    if window > given_up or is_past then
+        redis.call('HSET', KEYS[2], 'window', window, 'window_at', string.format('%d', steady))
+    elseif window < given_up and (window > lower or is_lower_past) then
+        redis.call('HSET', KEYS[2], 'lower', window, 'lower_at', string.format('%d', steady))
+    end
 end
 local place, first_fence, fences = '', 0, 0
 if lock then

@@ -391,6 +391,25 @@ inline constexpr Scenario all[] = {
          lose_fences(of);
      },
      Scenario::Breaks::number, 1, 0, 2, limits::Anchor::first_request, true},
+    {"a window is given up while one that a wrong clock has told is not over", 300ms,
+     "a window that a wrong clock has told hides those of others",
+     [](Simulation& of) {
+         of.set_wall_clock(0, 480ms);
+         of.set_wall_clock(1, -480ms);
+         of.set_wall_clock(2, 1h);
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+             of.start(2);
+         });
+         of.busy(0, ms(2820), ms(2910));
+         of.busy(2, ms(2900), ms(2906));
+         of.at(ms(2950), [&] { of.kill(2); });
+         of.busy(0, ms(3120), ms(3185));
+         of.busy(1, ms(3800), ms(3850));
+         of.busy(1, ms(4110), ms(4370));
+     },
+     Scenario::Breaks::number, 10, 0, 3, limits::Anchor::clock, false, 0, 0, 6s, 60},
     {"a gateway with a lower burst calls last, and its counter is kept for less time", 300ms,
      "a counter is kept for as long as its last caller says",
      [](Simulation& of) {
