@@ -96,8 +96,7 @@ void ShareClient::schedule(ShareCounter& counter, SteadyTime due) {
 
 void ShareClient::use_share(ShareCounter& counter, std::uint64_t share, const Now& now) {
     counter.share = share;
-    const limits::Share set{
-        numbers_of_units(counter.of, share), for_ever, counter.ask_after, counter.gifts_by};
+    const limits::Share set{counter.numbers(share), for_ever, counter.ask_after, counter.gifts_by};
     if (!counter.of.limit->set_share(counter.of.key, set, now))
         counter.share = 0; // no room for another key's share: it is given back
 }
@@ -128,7 +127,7 @@ Wanted ShareClient::want(
     const limits::LeaseCover* const leases = leases_of(of);
     const bool lacks_fences = leases != nullptr && counter.held > 0 && leases->runs_low();
     const bool has_all =
-        counter.share >= units_of(of) || cost > capacity_of_units(of, units_of(of));
+        counter.share >= counter.whole() || cost > counter.capacity(counter.whole());
     if (!lacks_fences && (has_all || now.steady < counter.ask_after))
         return Wanted::told;
     if (sent_.size() < most_syncs_at_once)
@@ -202,6 +201,10 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
         arguments.emplace_back(leases->runs_low() ? "1" : "0");
         const std::int64_t wall = now.wall.time_since_epoch() / 1ms;
         arguments.push_back(std::to_string(std::max<std::int64_t>(wall, 0)));
+    }
+    if (has_parts(counter.of)) {
+        arguments.emplace_back("parts");
+        arguments.push_back(std::to_string(counter.number));
     }
     counter.wants_all = !leaving_ && counter.in_demand(now.steady);
     counter.refresh = now.steady + life / 3;

@@ -100,9 +100,12 @@ void ShareClient::synced(
 void ShareClient::take_grant(
     ShareCounter& counter, const Reply& reply, const Sent& sent, const Now& now) {
     const std::uint64_t granted = units_at(reply, 3);
+    const std::uint64_t number = units_at(reply, 7);
+    const std::uint64_t hold =
+        has_parts(counter.of) ? parts_of(sent.hold, counter.number, number, true) : sent.hold;
     counter.part = units_at(reply, 4);
     counter.others_lack = units_at(reply, 5) == 1;
-    counter.number = units_at(reply, 7);
+    counter.take_number(number);
     counter.proposed = sent.number;
     if (!counter.told && text_at(reply, 2) == session_.epoch()) {
         counter.told = true;
@@ -110,10 +113,10 @@ void ShareClient::take_grant(
         if (untold_ == 0)
             session_.hasten(now.steady);
     }
-    counter.held = std::max(granted, sent.hold);
+    counter.held = std::max(granted, hold);
     counter.note_demand(now);
     note_left(counter);
-    const bool grew = granted > sent.hold;
+    const bool grew = granted > hold;
     const bool gives = grew || number_at(reply, 10) == 1; // false: shares may be unknown to it
     if (!gives)
         withheld_until_ = now.steady + withheld_for;
@@ -129,10 +132,13 @@ void ShareClient::take_grant(
         counter.note_recall(grew, now.steady);
     if (!gives)
         counter.note_silence(session_.terms().time_to_live, now.steady);
-    const bool uses_all = (grew || !counter.others_lack) && !leaving_;
+    // Parts of another number may have been rounded up: only a store that knows what others hold
+    // can say that there is as much.
+    const bool all_is_counted = !counter.others_lack && (gives || !has_parts(counter.of));
+    const bool uses_all = (grew || all_is_counted) && !leaving_;
     take_leases(counter, reply, sent, counter.held + units_at(reply, 6) > counter.number);
     use_share(counter, uses_all ? counter.held : counter.share, now);
-    if (counter.unasked && !leaving_ && counter.share < units_of(counter.of))
+    if (counter.unasked && !leaving_ && counter.share < counter.whole())
         return sync(counter, counter.share, now); // its answer is for those who want
     const bool recalls = number_at(reply, 11) == 1 && !counter.awaits_recall();
     if (recalls && first && gives && !leaving_ && counter.is_used_up(now))
@@ -230,7 +236,7 @@ void ShareClient::lose_shares(SteadyTime ended, const Now& now) {
 // A token bucket's debt is paid off no faster than what is held of it allows: others may have the
 // rest.
 void ShareClient::slow_down(ShareCounter& counter, const Now& now) {
-    const limits::Numbers held = numbers_of_units(counter.of, counter.held);
+    const limits::Numbers held = counter.numbers(counter.held);
     if (counter.of.limit->set_share(counter.of.key, {held, SteadyTime{}}, now)) // admits nothing
         use_share(counter, 0, now);
 }

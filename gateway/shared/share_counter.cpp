@@ -6,20 +6,32 @@
 
 namespace stint::shared {
 
+std::uint64_t ShareCounter::whole() const noexcept {
+    return has_parts(of) ? number : units_of(of);
+}
+
+limits::Numbers ShareCounter::numbers(std::uint64_t units) const noexcept {
+    return numbers_of_units(of, units, number);
+}
+
+std::uint64_t ShareCounter::capacity(std::uint64_t units) const noexcept {
+    return capacity_of_units(of, units, number);
+}
+
 std::uint64_t ShareCounter::in_use(const Now& now) const {
-    return of.limit->use(charge_on(of, numbers_of_units(of, share)), now);
+    return of.limit->use(charge_on(of, numbers(share)), now);
 }
 
 std::uint64_t ShareCounter::hold_with(std::uint64_t units, const Now& now) const {
     const std::uint64_t used = in_use(now);
     if (of.limit->identity().algorithm != limits::Algorithm::token_bucket)
         return std::min(std::max(units, used), held);
-    return used <= capacity_of_units(of, units) ? std::min(units, held) : held;
+    return used <= capacity(units) ? std::min(units, held) : held;
 }
 
 // A paced request that waits, waits for its share's pace.
 bool ShareCounter::is_used_up(const Now& now) const {
-    return of.pace || in_use(now) + cost > capacity_of_units(of, share);
+    return of.pace || in_use(now) + cost > capacity(share);
 }
 
 bool ShareCounter::is_idle(SteadyTime now) const {
@@ -33,7 +45,7 @@ std::uint64_t ShareCounter::want(const Now& now) const {
         return 0;
     const std::uint64_t used = in_use(now);
     const std::uint64_t spare = others_lack ? 0 : std::max<std::uint64_t>(used / 8, 1);
-    return std::min(used + spare, units_of(of));
+    return std::min(used + spare, whole());
 }
 
 bool ShareCounter::has_shrunk(const Now& now) const {
@@ -42,7 +54,7 @@ bool ShareCounter::has_shrunk(const Now& now) const {
 }
 
 bool ShareCounter::is_awaited(SteadyTime now) const {
-    return in_demand(now) && now >= ask_after && share < units_of(of) && of.limit->waiting() > 0;
+    return in_demand(now) && now >= ask_after && share < whole() && of.limit->waiting() > 0;
 }
 
 SteadyTime ShareCounter::next_look(SteadyTime now) const {
@@ -87,6 +99,12 @@ void ShareCounter::note_demand(const Now& now) {
         return;
     demand_until = std::max(demand_until, now.steady + memory_of_wants(of, {}));
     used_at = now.steady;
+}
+
+void ShareCounter::take_number(std::uint64_t of_store) noexcept {
+    if (has_parts(of))
+        share = parts_of(share, number, of_store, false);
+    number = of_store;
 }
 
 void ShareCounter::note_reply(bool grew, Duration time_to_live, SteadyTime now) {

@@ -48,6 +48,10 @@ struct ShareCounter {
     SteadyTime refresh{}; // latest time to tell the store again, so that it keeps the counter
     SteadyTime due{};     // when to look again
 
+    // Returns the units of the whole limit, of which `share` is a part.
+    [[nodiscard]] std::uint64_t whole() const noexcept;
+    [[nodiscard]] limits::Numbers numbers(std::uint64_t units) const noexcept;
+    [[nodiscard]] std::uint64_t capacity(std::uint64_t units) const noexcept;
     [[nodiscard]] std::uint64_t in_use(const Now& now) const;
     // Returns what the store has to hold for this gateway with a share of so many units: those, and
     // what was used of a larger one and still counts: of fixed windows, two of which may lie in the
@@ -75,6 +79,9 @@ struct ShareCounter {
     // Notes the wants that the limit has seen since: those that were not told, because the store
     // has no more for now; and those of requests that wait.
     void note_demand(const Now& now);
+    // Takes the number by which the store counts. If units are parts of it, the share is as large
+    // as before, or a little smaller.
+    void take_number(std::uint64_t of_store) noexcept;
     // Notes the store's reply to the call: whether it brought more. time_to_live: of the session.
     void note_reply(bool grew, Duration time_to_live, SteadyTime now);
     // Notes a reply that has brought units, or else a recall of units that others hold.

@@ -28,20 +28,37 @@ std::uint64_t units_of(const SharedCounter& counter) noexcept {
     return has_burst(counter) ? std::min(whole.quota, burst_of(whole)) : whole.quota;
 }
 
-Numbers numbers_of_units(const SharedCounter& counter, std::uint64_t units) noexcept {
-    if (!has_burst(counter))
-        return {.quota = units, .burst = 0};
-    const std::uint64_t all = std::max<std::uint64_t>(units_of(counter), 1);
-    const auto part = [&](std::uint64_t of) {
-        return static_cast<std::uint64_t>(static_cast<Product>(of) * units / all);
-    };
-    return {.quota = part(counter.numbers.quota), .burst = part(burst_of(counter.numbers))};
+bool has_parts(const SharedCounter& counter) noexcept {
+    return counter.limit->identity().algorithm == Algorithm::token_bucket;
 }
 
-std::uint64_t capacity_of_units(const SharedCounter& counter, std::uint64_t units) noexcept {
-    const Numbers numbers = numbers_of_units(counter, units);
-    const bool bucket = counter.limit->identity().algorithm == Algorithm::token_bucket;
-    return bucket ? burst_of(numbers) : numbers.quota;
+std::uint64_t
+parts_of(std::uint64_t units, std::uint64_t from, std::uint64_t number, bool up) noexcept {
+    if (from == number || from == 0)
+        return units;
+    const Product parts = static_cast<Product>(units) * number + (up ? from - 1 : 0);
+    return static_cast<std::uint64_t>(parts / from);
+}
+
+Numbers
+numbers_of_units(const SharedCounter& counter, std::uint64_t units, std::uint64_t number) noexcept {
+    if (!has_parts(counter))
+        return {.quota = units, .burst = 0};
+    const std::uint64_t all = std::max<std::uint64_t>(number, 1);
+    const auto part = [&](std::uint64_t of) {
+        return static_cast<std::uint64_t>(static_cast<Product>(of) * std::min(units, all) / all);
+    };
+    const Numbers numbers{
+        .quota = part(counter.numbers.quota),
+        .burst = has_burst(counter) ? part(burst_of(counter.numbers)) : 0};
+    // A burst of 0 would mean the quota.
+    return has_burst(counter) && numbers.burst == 0 ? Numbers{} : numbers;
+}
+
+std::uint64_t capacity_of_units(
+    const SharedCounter& counter, std::uint64_t units, std::uint64_t number) noexcept {
+    const Numbers numbers = numbers_of_units(counter, units, number);
+    return has_parts(counter) ? burst_of(numbers) : numbers.quota;
 }
 
 limits::Charge charge_on(const SharedCounter& counter, const Numbers& numbers) noexcept {

@@ -21,12 +21,18 @@ struct SharedCounter {
 // Returns how many units the whole limit has: of a token bucket the lesser of quota and burst, so
 // that a unit has a whole token of both; otherwise the quota.
 [[nodiscard]] std::uint64_t units_of(const SharedCounter& counter) noexcept;
-// Returns the numbers of so many units, rounded down.
+// True if a unit is a part of the whole limit: of a token bucket. Otherwise it is a request.
+[[nodiscard]] bool has_parts(const SharedCounter& counter) noexcept;
+// Returns so many of `from` parts as parts of another number, rounded down or up.
+[[nodiscard]] std::uint64_t
+parts_of(std::uint64_t units, std::uint64_t from, std::uint64_t number, bool up) noexcept;
+// Returns the numbers of so many units, rounded down. number: how many units the whole limit has at
+// the store; with another file than this gateway's, that is not units_of().
 [[nodiscard]] limits::Numbers
-numbers_of_units(const SharedCounter& counter, std::uint64_t units) noexcept;
+numbers_of_units(const SharedCounter& counter, std::uint64_t units, std::uint64_t number) noexcept;
 // Returns how much cost so many units admit at once.
 [[nodiscard]] std::uint64_t
-capacity_of_units(const SharedCounter& counter, std::uint64_t units) noexcept;
+capacity_of_units(const SharedCounter& counter, std::uint64_t units, std::uint64_t number) noexcept;
 [[nodiscard]] limits::Charge
 charge_on(const SharedCounter& counter, const limits::Numbers& numbers) noexcept;
 // Returns the time after which nothing counts any more that was admitted before; zero for a cap.

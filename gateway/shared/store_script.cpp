@@ -369,7 +369,8 @@ if op == 'trust' then
 end
 
 -- sync. ARGV: ..., seq, hold, want, number, propose, span, window, life, timeout; of a lock also the
--- highest fencing number that the caller knows, and 1 if it needs a block of them.
+-- highest fencing number that the caller knows, 1 if it needs a block of them, and its wall clock;
+-- of a token bucket "parts", and the number that `hold` and `want` are parts of.
 local seq, hold, want = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local number, propose, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 local window, life = tonumber(ARGV[14]), tonumber(ARGV[15])
@@ -381,7 +382,7 @@ local steady = now - jumped -- what counters note does not jump with the clock
 -- outrun; so they rise also if the store has lost what it gave out. They follow the callers' clocks
 -- as well: one that is ahead may have lifted what was lost. What a caller knows counts, too; but
 -- nothing that no clock can have brought.
-local known_fence = tonumber(ARGV[17] or -1)
+local known_fence = tonumber(ARGV[17]) or -1
 local lock, block, per_ms, year = known_fence >= 0, 256, 2048, 366 * 24 * 3600 * 1000
 -- A caller that does not know yet that the counter is a lock's must not free what is leased.
 span = math.max(span, tonumber(counter.span or 0))
@@ -421,12 +422,25 @@ if quiet and field.learned ~= epoch then
     end
 end
 
+-- The number that was proposed last holds for all gateways.
+local renumbers = not counter.number or (propose == 1 and tonumber(counter.number) ~= number)
+if not renumbers then number = tonumber(counter.number) end
+-- Units of a token bucket are parts of the number that their holder knows. Those of another one are
+-- as many of this one, rounded up.
+local parts = ARGV[17] == 'parts'
+local function in_parts(units, of)
+    if not parts or of == 0 or of == number then return units end
+    return math.ceil(units * number / of)
+end
+hold, want = in_parts(hold, tonumber(ARGV[18]) or 0), in_parts(want, tonumber(ARGV[18]) or 0)
+
 local last, held_by_others, parties = nil, 0, {}
 for id, packed in pairs(counter) do
     local held, wanted, its_seq, turn, heard = packed:match('^(%d+):(%d+):(%d+):?(%d*):?(%d*)$')
     if held then
         held, wanted, its_seq = tonumber(held), tonumber(wanted), tonumber(its_seq)
         turn, heard = tonumber(turn) or 0, tonumber(heard) or now
+        held, wanted = in_parts(held, turn), in_parts(wanted, turn)
         -- A gateway that waits for a lock asks again within a second: else nobody waits for it.
         if lock and now - heard > patience then wanted = math.min(wanted, held) end
         local session = sessions[id]
@@ -450,13 +464,10 @@ if late or (last and seq <= last.seq) then
     return {'old', now, epoch}
 end
 
--- The number that was proposed last holds for all gateways.
-local revision, renumbered = tonumber(counter.revision or 0), counter.number
-if not counter.number or (propose == 1 and tonumber(counter.number) ~= number) then
+local revision, renumbered = tonumber(counter.revision or 0), renumbers and counter.number
+if renumbers then
     revision = revision + 1
     redis.call('HSET', KEYS[2], 'number', number, 'revision', revision)
-else
-    number, renumbered = tonumber(counter.number), nil
 end
 
 -- Max-min fair parts of the number for all that want some; what nobody wants goes to all alike.
@@ -533,7 +544,7 @@ if (not last or hold < last.hold) and window > 0 then
         redis.call('HSET', KEYS[2], 'lower', window, 'lower_at', string.format('%d', steady))
     end
 end
-local place, first_fence, fences = '', 0, 0
+local place, first_fence, fences = parts and string.format(':%d', number) or '', 0, 0
 if lock then
     if hold == 0 and grant > 0 then turns, own.turn = turns + 1, turns + 1 end
     place = string.format(':%d:%d', own.turn, now)

@@ -21,7 +21,7 @@ void Simulation::clone_and_reload() {
     std::mt19937_64 random{terms_.seed + 0x9e3779b97f4a7c15};
     if (random() % 8 == 0)
         gateways_.back()->name = 0;
-    if (terms_.other_number == terms_.number)
+    if (terms_.other_number == terms_.number && terms_.other_burst == 0)
         return;
     Instant when = static_cast<Instant>(random() % 4'000'000'000);
     for (const auto& gateway : gateways_) {

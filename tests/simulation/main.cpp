@@ -90,6 +90,10 @@ ScheduleTerms random_terms(std::uint64_t seed, const Mode& mode) {
     }
     const bool reloads = terms.burst == 0 && !mode.lock && random() % 4 == 0;
     terms.other_number = reloads ? 1 + random() % (2 * terms.number) : terms.number;
+    if (terms.burst > 0 && random() % 4 == 0) {
+        terms.other_number = 1 + random() % (2 * terms.number);
+        terms.other_burst = 1 + random() % (2 * terms.other_number);
+    }
     return terms;
 }
 

@@ -92,6 +92,8 @@ inline constexpr Mutant mutants[] = {
     {"fencing numbers begin anew with the store", "math.max(fence, now * per_ms) + 1", "fence + 1"},
     {"fencing numbers do not follow the callers' clocks", "tonumber(ARGV[19]) * per_ms", "0"},
     {"a counter is kept for as long as its last caller says", "longer, 'GT')", "longer)"},
+    {"a part of a bucket is one of any number", "return math.ceil(units * number / of)",
+     "return units"},
     {"the longest lease of others is not known",
      "span = math.max(span, tonumber(counter.span or 0))", ""},
 };

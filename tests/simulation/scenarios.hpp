@@ -421,6 +421,15 @@ inline constexpr Scenario all[] = {
          of.busy(1, ms(260'000), ms(274'000));
      },
      Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 3000, 10, 275s},
+    {"a gateway reloads with a burst of 1", 300ms, "a part of a bucket is one of any number",
+     [](Simulation& of) {
+         of.reload(1, 100, 1);
+         start_both(of);
+         of.busy(1, ms(2000), ms(2050));
+         of.busy(0, ms(2050), ms(5900));
+         of.busy(1, ms(2200), ms(5900));
+     },
+     Scenario::Breaks::number, 100, 0, 2, limits::Anchor::first_request, false, 100, 1},
     {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
      [](Simulation& of) {
          start_both(of);

@@ -29,7 +29,7 @@ struct ScheduleTerms {
     std::uint64_t number = 10;       // N
     std::uint64_t other_number = 10; // that gateways reload with, by and by
     std::uint64_t burst = 0;
-    std::uint64_t other_burst = 0; // that comes with `other_number`; 0: `burst`
+    std::uint64_t other_burst = 0; // that comes with `other_number`; 0: none does
     Duration per = std::chrono::milliseconds{400};
     Duration time_to_live = std::chrono::seconds{1};
     Duration length = std::chrono::seconds{6};
