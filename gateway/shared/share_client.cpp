@@ -196,11 +196,11 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
     arguments.push_back(std::to_string(in_ms(life)));
     arguments.push_back(std::to_string(in_ms(session_.terms().timeout)));
     if (leases != nullptr) {
-        const std::uint64_t granted = counter.of.limit->fence();
-        arguments.push_back(std::to_string(std::max(granted, leases->highest_fence())));
+        arguments.push_back(std::to_string(counter.of.limit->fence()));
         arguments.emplace_back(leases->runs_low() ? "1" : "0");
         const std::int64_t wall = now.wall.time_since_epoch() / 1ms;
         arguments.push_back(std::to_string(std::max<std::int64_t>(wall, 0)));
+        arguments.push_back(std::to_string(leases->highest_fence()));
     }
     if (has_parts(counter.of)) {
         arguments.emplace_back("parts");

@@ -369,8 +369,9 @@ if op == 'trust' then
 end
 
 -- sync. ARGV: ..., seq, hold, want, number, propose, span, window, life, timeout; of a lock also the
--- highest fencing number that the caller knows, 1 if it needs a block of them, and its wall clock;
--- of a token bucket "parts", and the number that `hold` and `want` are parts of.
+-- caller's latest fencing number, which a wrong clock may have begun, 1 if it needs a block of them,
+-- its wall clock, and the highest number that it had of the store; of a token bucket "parts", and
+-- the number that `hold` and `want` are parts of.
 local seq, hold, want = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local number, propose, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 local window, life = tonumber(ARGV[14]), tonumber(ARGV[15])
@@ -399,7 +400,7 @@ local function keep_counter()
 end
 if lock then
     life = math.max(life, 2 * (span + longest_ttl) + 60000)
-    for _, told in ipairs({known_fence, tonumber(ARGV[19]) * per_ms}) do
+    for _, told in ipairs({known_fence, tonumber(ARGV[19]) * per_ms, tonumber(ARGV[20])}) do
         if told < (now + year) * per_ms then fence = math.max(fence, told) end
     end
     redis.call('HSET', KEYS[2], 'span', string.format('%d', span), 'fence', string.format('%d', fence))

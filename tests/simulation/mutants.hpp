@@ -94,6 +94,7 @@ inline constexpr Mutant mutants[] = {
     {"a counter is kept for as long as its last caller says", "longer, 'GT')", "longer)"},
     {"a part of a bucket is one of any number", "return math.ceil(units * number / of)",
      "return units"},
+    {"a fence that is not believed hides another one", ", tonumber(ARGV[20])})", "})"},
     {"the longest lease of others is not known",
      "span = math.max(span, tonumber(counter.span or 0))", ""},
 };

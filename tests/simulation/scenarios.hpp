@@ -430,6 +430,24 @@ inline constexpr Scenario all[] = {
          of.busy(1, ms(2200), ms(5900));
      },
      Scenario::Breaks::number, 100, 0, 2, limits::Anchor::first_request, false, 100, 1},
+    {"a gateway knows the fences that the store forgets, and its clock is years ahead", 300ms,
+     "a fence that is not believed hides another one",
+     [](Simulation& of) {
+         of.set_wall_clock(0, 24h * 800);
+         of.set_wall_clock(1, 20s);
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+             of.start(2);
+         });
+         of.at(ms(1900), [&] { of.remember(); });
+         of.busy(1, ms(2000), ms(2200));
+         of.busy(0, ms(2400), ms(3600));
+         of.at(ms(2600), [&] { of.leave(1); });
+         of.at(ms(3700), [&] { of.fail_over(); });
+         of.busy(2, ms(6500), ms(7900));
+     },
+     Scenario::Breaks::number, 1, 0, 3, limits::Anchor::first_request, true, 0, 0, 8s},
     {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
      [](Simulation& of) {
          start_both(of);
