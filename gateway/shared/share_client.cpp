@@ -114,8 +114,8 @@ Wanted ShareClient::want(
     if (session_.state() != SessionState::active || now.steady >= session_.ends_at() || leaving_)
         return Wanted::failed;
     ShareCounter& counter = counter_of(name, of);
+    counter.cost = counter.in_demand(now.steady) ? std::min(counter.cost, cost) : cost;
     counter.note_want(now.steady);
-    counter.cost = cost;
     if (counter.call != 0) {
         counter.unasked = !counter.wants_all;
         return Wanted::asked;
@@ -195,6 +195,7 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
     arguments.push_back(std::to_string(window_of(counter.of, now)));
     arguments.push_back(std::to_string(in_ms(life)));
     arguments.push_back(std::to_string(in_ms(session_.terms().timeout)));
+    arguments.push_back(std::to_string(leaving_ ? 0 : counter.need(now.steady)));
     if (leases != nullptr) {
         arguments.push_back(std::to_string(counter.of.limit->fence()));
         arguments.emplace_back(leases->runs_low() ? "1" : "0");

@@ -48,6 +48,10 @@ std::uint64_t ShareCounter::want(const Now& now) const {
     return std::min(used + spare, whole());
 }
 
+std::uint64_t ShareCounter::need(SteadyTime now) const noexcept {
+    return in_demand(now) ? units_for(of, cost, number) : 0;
+}
+
 bool ShareCounter::has_shrunk(const Now& now) const {
     const std::uint64_t wants = want(now);
     return wants <= (others_lack ? told_want * 7 / 8 : told_want / 2) && wants < told_want;

@@ -31,7 +31,7 @@ struct ShareCounter {
     bool left = false;            // given up for good, and the store knows
     std::uint64_t told_want = 0;  // with the latest call
     bool wants_all = false;       // the latest call wanted all there is
-    std::uint64_t cost = 1;       // the latest want's
+    std::uint64_t cost = 1;       // the least of the wants that go on
     SteadyTime wanted_at{};       // latest want
     SteadyTime demand_until{};    // until then more wants are expected
     SteadyTime used_at{};         // latest sight of any use
@@ -58,13 +58,15 @@ struct ShareCounter {
     // span that counts, at most the former share. A token bucket keeps all that is held until its
     // debt is no more than the new burst.
     [[nodiscard]] std::uint64_t hold_with(std::uint64_t units, const Now& now) const;
-    // True if the share has no room for the latest want.
+    // True if the share has no room for any of the wants.
     [[nodiscard]] bool is_used_up(const Now& now) const;
     [[nodiscard]] bool in_demand(SteadyTime now) const noexcept { return now < demand_until; }
     [[nodiscard]] bool is_idle(SteadyTime now) const;
     // Returns how many units to hold. Demand that goes on wants all there is: the store divides it.
     // Otherwise what is in use, and a little more.
     [[nodiscard]] std::uint64_t want(const Now& now) const;
+    // Returns the least share that admits one of the wants that go on; 0: none does.
+    [[nodiscard]] std::uint64_t need(SteadyTime now) const noexcept;
     // True if the gateway wants clearly less than it told: others get more if they know.
     [[nodiscard]] bool has_shrunk(const Now& now) const;
     // True if requests wait for more, which do not ask by themselves, and the store may have it.

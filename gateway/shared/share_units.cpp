@@ -61,6 +61,12 @@ std::uint64_t capacity_of_units(
     return has_parts(counter) ? burst_of(numbers) : numbers.quota;
 }
 
+std::uint64_t
+units_for(const SharedCounter& counter, std::uint64_t cost, std::uint64_t number) noexcept {
+    const std::uint64_t whole = capacity_of_units(counter, number, number);
+    return has_parts(counter) ? parts_of(cost, whole, number, true) : cost;
+}
+
 limits::Charge charge_on(const SharedCounter& counter, const Numbers& numbers) noexcept {
     return {
         .limit = counter.limit.get(),

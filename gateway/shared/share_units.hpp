@@ -33,6 +33,9 @@ numbers_of_units(const SharedCounter& counter, std::uint64_t units, std::uint64_
 // Returns how much cost so many units admit at once.
 [[nodiscard]] std::uint64_t
 capacity_of_units(const SharedCounter& counter, std::uint64_t units, std::uint64_t number) noexcept;
+// Returns the fewest units that admit so much cost at once.
+[[nodiscard]] std::uint64_t
+units_for(const SharedCounter& counter, std::uint64_t cost, std::uint64_t number) noexcept;
 [[nodiscard]] limits::Charge
 charge_on(const SharedCounter& counter, const limits::Numbers& numbers) noexcept;
 // Returns the time after which nothing counts any more that was admitted before; zero for a cap.

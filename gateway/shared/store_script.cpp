@@ -368,13 +368,14 @@ if op == 'trust' then
     return {'ok', now, epoch}
 end
 
--- sync. ARGV: ..., seq, hold, want, number, propose, span, window, life, timeout; of a lock also the
--- caller's latest fencing number, which a wrong clock may have begun, 1 if it needs a block of them,
--- its wall clock, and the highest number that it had of the store; of a token bucket "parts", and
--- the number that `hold` and `want` are parts of.
+-- sync. ARGV: ..., seq, hold, want, number, propose, span, window, life, timeout, need; of a lock also
+-- the caller's latest fencing number, which a wrong clock may have begun, 1 if it needs a block of
+-- them, its wall clock, and the highest number that it had of the store; of a token bucket "parts",
+-- and the number that `hold`, `want` and `need` are parts of. need: the least part that admits what
+-- the gateway's clients ask for; 0: nobody asks, and what the gateway wants is a reserve.
 local seq, hold, want = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local number, propose, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
-local window, life = tonumber(ARGV[14]), tonumber(ARGV[15])
+local window, life, need = tonumber(ARGV[14]), tonumber(ARGV[15]), tonumber(ARGV[17])
 local counter = pairs_of(KEYS[2])
 local steady = now - jumped -- what counters note does not jump with the clock
 
@@ -383,7 +384,7 @@ local steady = now - jumped -- what counters note does not jump with the clock
 -- outrun; so they rise also if the store has lost what it gave out. They follow the callers' clocks
 -- as well: one that is ahead may have lifted what was lost. What a caller knows counts, too; but
 -- nothing that no clock can have brought.
-local known_fence = tonumber(ARGV[17]) or -1
+local known_fence = tonumber(ARGV[18]) or -1
 local lock, block, per_ms, year = known_fence >= 0, 256, 2048, 366 * 24 * 3600 * 1000
 -- A caller that does not know yet that the counter is a lock's must not free what is leased.
 span = math.max(span, tonumber(counter.span or 0))
@@ -400,7 +401,7 @@ local function keep_counter()
 end
 if lock then
     life = math.max(life, 2 * (span + longest_ttl) + 60000)
-    for _, told in ipairs({known_fence, tonumber(ARGV[19]) * per_ms, tonumber(ARGV[20])}) do
+    for _, told in ipairs({known_fence, tonumber(ARGV[20]) * per_ms, tonumber(ARGV[21])}) do
         if told < (now + year) * per_ms then fence = math.max(fence, told) end
     end
     redis.call('HSET', KEYS[2], 'span', string.format('%d', span), 'fence', string.format('%d', fence))
@@ -428,32 +429,35 @@ local renumbers = not counter.number or (propose == 1 and tonumber(counter.numbe
 if not renumbers then number = tonumber(counter.number) end
 -- Units of a token bucket are parts of the number that their holder knows. Those of another one are
 -- as many of this one, rounded up.
-local parts = ARGV[17] == 'parts'
+local parts = ARGV[18] == 'parts' and tonumber(ARGV[19])
 local function in_parts(units, of)
     if not parts or of == 0 or of == number then return units end
     return math.ceil(units * number / of)
 end
-hold, want = in_parts(hold, tonumber(ARGV[18]) or 0), in_parts(want, tonumber(ARGV[18]) or 0)
+hold, want, need = in_parts(hold, parts), in_parts(want, parts), in_parts(need, parts)
 
 local last, held_by_others, parties = nil, 0, {}
 for id, packed in pairs(counter) do
-    local held, wanted, its_seq, turn, heard = packed:match('^(%d+):(%d+):(%d+):?(%d*):?(%d*)$')
+    local party = {id = id}
+    local held, wanted, needed, its_seq, turn, of = packed:match('^(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$')
     if held then
-        held, wanted, its_seq = tonumber(held), tonumber(wanted), tonumber(its_seq)
-        turn, heard = tonumber(turn) or 0, tonumber(heard) or now
-        held, wanted = in_parts(held, turn), in_parts(wanted, turn)
+        of, party.seq, party.turn = tonumber(of), tonumber(its_seq), tonumber(turn)
+        party.hold, party.want = in_parts(tonumber(held), of), in_parts(tonumber(wanted), of)
+        party.need = in_parts(tonumber(needed), of)
         -- A gateway that waits for a lock asks again within a second: else nobody waits for it.
-        if lock and now - heard > patience then wanted = math.min(wanted, held) end
+        if lock and of > 0 and now - of > patience then
+            party.want, party.need = math.min(party.want, party.hold), 0
+        end
         local session = sessions[id]
         if id == me then
-            last = {hold = held, want = wanted, seq = its_seq, turn = turn}
+            last = party
         elseif session and session.state ~= 'd' then
-            held_by_others = held_by_others + held
-            parties[#parties + 1] = {id = id, hold = held, want = wanted, turn = turn}
+            held_by_others = held_by_others + party.hold
+            parties[#parties + 1] = party
         elseif (session and now >= session.died + span) or (not session and quiet) then
             redis.call('HDEL', KEYS[2], id)
         else
-            held_by_others = held_by_others + held
+            held_by_others = held_by_others + party.hold
         end
     end
 end
@@ -471,41 +475,74 @@ if renumbers then
     redis.call('HSET', KEYS[2], 'number', number, 'revision', revision)
 end
 
--- Max-min fair parts of the number for all that want some; what nobody wants goes to all alike.
-local own = {id = me, hold = hold, want = want, turn = last and last.turn or 0}
+-- Max-min fair parts of the number for all that want some. False if one of them is too small for
+-- what its gateway needs. reserves: those that need nothing get a part as well.
+local own = {id = me, hold = hold, want = want, need = need, turn = last and last.turn or 0}
 parties[#parties + 1] = own
-local rest, wanting = number, 0
-for _, party in ipairs(parties) do
-    if party.want > 0 then wanting = wanting + 1 end
-end
--- Where a lock has fewer slots than gateways want, those that hold none come first, in the order in
--- which they began to wait; then those that have held theirs for the shortest time. The last of the
--- list gets what is left.
-local scarce = lock and number < wanting
-if lock and (own.turn == 0 or (want > 0 and last.want == 0) or hold < last.hold) then
-    turns = turns + 1
-    own.turn = turns
-end
 table.sort(parties, function(a, b)
-    if scarce and (a.hold > 0) ~= (b.hold > 0) then return a.hold > 0 end
-    if scarce and a.turn ~= b.turn then
-        if a.hold > 0 then return a.turn < b.turn end
-        return a.turn > b.turn
-    end
     if a.want ~= b.want then return a.want < b.want end
     return a.id < b.id
 end)
-local left = wanting
-for _, party in ipairs(parties) do
-    party.part = 0
-    if party.want > 0 then
-        party.part = math.min(party.want, math.floor(rest / left))
-        rest, left = rest - party.part, left - 1
+local rest, wanting, lacking = number, 0, {}
+local function divide(reserves)
+    rest, wanting, lacking = number, 0, {}
+    for _, party in ipairs(parties) do
+        party.part, party.wants = 0, party.want > 0 and (reserves or party.need > 0)
+        if party.wants then wanting = wanting + 1 end
     end
+    local whole, left = number, wanting
+    for _, party in ipairs(parties) do
+        if party.wants then
+            local fair = whole / left
+            party.part = math.floor(math.min(party.want, fair))
+            whole, left, rest = whole - math.min(party.want, fair), left - 1, rest - party.part
+            if fair < math.min(party.need, number) then lacking[#lacking + 1] = party end
+        end
+    end
+    return #lacking == 0
 end
-left = wanting
+
+-- Where the parts of several are too small, those take turns: as many of them as there is enough for
+-- have what they need. Who has got it lately keeps it for `grace`, as its clients may have to come
+-- again for it; those of a lock wait. Then come those that lack it, in the order in which they began
+-- to; then the others that have it, the latest first. A turn is the time at which it began.
+local grace, turn, reserved = lock and 0 or 500, own.turn, 0 -- for those before this one
+local function has_enough(party) return party.hold >= math.min(party.need, number) end
+local function rank(party)
+    if not has_enough(party) then return 2 end
+    return steady - party.turn < grace and 1 or 3
+end
+local function begin_turn()
+    turns = math.max(turns + 1, steady)
+    own.turn = turns
+end
+local function take_turns()
+    local lacked = last and last.need > 0 and last.hold < math.min(last.need, number)
+    if not has_enough(own) and (own.turn == 0 or not lacked) then begin_turn() end
+    table.sort(lacking, function(a, b)
+        if rank(a) ~= rank(b) then return rank(a) < rank(b) end
+        if a.turn ~= b.turn then return (a.turn < b.turn) ~= (rank(a) == 3) end
+        return a.id < b.id
+    end)
+    for _, party in ipairs(lacking) do rest = rest + party.part end
+    local before = true
+    for _, party in ipairs(lacking) do
+        local needed = math.min(party.need, number)
+        party.part = rest >= needed and needed or 0
+        party.wants = party.part > 0
+        rest, before = rest - party.part, before and party ~= own
+        if before then reserved = reserved + math.max(party.part - party.hold, 0) end
+    end
+    if before then reserved = 0 end
+end
+if not divide(true) and not divide(false) and #lacking > 1 then take_turns() end
+-- What nobody wants goes to all alike.
+local left = 0
 for _, party in ipairs(parties) do
-    if party.want > 0 then
+    if party.wants then left = left + 1 end
+end
+for _, party in ipairs(parties) do
+    if party.wants then
         local more = math.floor(rest / left)
         party.part = party.part + more
         rest, left = rest - more, left - 1
@@ -520,8 +557,8 @@ local lower = tonumber(counter.lower or -1)
 local is_lower_past = steady >= tonumber(counter.lower_at or steady) + apart
 local grant = hold
 if quiet and mine.state == 'a' and want > 0 then
-    local room = number - held_by_others
-    local most = wanting == 1 and room or math.min(room, own.part)
+    local room = number - held_by_others - reserved
+    local most = wanting == 1 and own.wants and room or math.min(room, own.part)
     -- What a gateway has used of a window it gives up in a later one, by its own wall clock. Another
     -- one, whose clock has not come so far, may not fill the former window a second time. A store
     -- that has forgotten which window that was waits until it is over for all, unless an operator
@@ -545,22 +582,23 @@ if (not last or hold < last.hold) and window > 0 then
         redis.call('HSET', KEYS[2], 'lower', window, 'lower_at', string.format('%d', steady))
     end
 end
-local place, first_fence, fences = parts and string.format(':%d', number) or '', 0, 0
+if #lacking > 1 and not has_enough(own) and grant >= math.min(need, number) then begin_turn() end
+if own.turn ~= turn then redis.call('HSET', KEYS[2], 'turns', string.format('%d', turns)) end
+local first_fence, fences = 0, 0
 if lock then
-    if hold == 0 and grant > 0 then turns, own.turn = turns + 1, turns + 1 end
-    place = string.format(':%d:%d', own.turn, now)
-    if grant > 0 and (hold == 0 or ARGV[18] == '1') then
+    if grant > 0 and (hold == 0 or ARGV[19] == '1') then
         first_fence = math.max(fence, now * per_ms) + 1
         if first_fence + block < 2 ^ 53 then -- beyond that, numbers are not exact
             fences, fence = block, first_fence + block - 1
         end
     end
-    redis.call('HSET', KEYS[2], 'fence', string.format('%d', fence), 'turns', string.format('%d', turns))
+    redis.call('HSET', KEYS[2], 'fence', string.format('%d', fence))
 end
 if grant == 0 and want == 0 then
     redis.call('HDEL', KEYS[2], me)
 else
-    redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d%s', grant, want, seq, place))
+    local of = lock and now or parts and number or 0 -- when it was heard; what it holds parts of
+    redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d:%d:%d:%d', grant, want, need, seq, own.turn, of))
 end
 keep_counter()
 local recalls = lacks and wanted == 1

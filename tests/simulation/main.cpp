@@ -9,6 +9,8 @@
 //   shared_simulation migrations MODE COUNT [FIRST]  so, too, while the hash slot moves between
 //                                                    nodes; not if the store does not notice it
 //   shared_simulation calm MODE                      how much is admitted without faults
+//   shared_simulation fair MODE                      whose requests are admitted where there is
+//                                                    little
 //   shared_simulation tell MODE SCHEDULE             what happens in one schedule
 // MODE: sliding, fixed, clock, bucket, lock; with a + behind it: the wall clocks of gateways are up
 // to a second apart, and a store may lose more than two seconds. The same arguments make the same
@@ -19,11 +21,14 @@
 #include "simulation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <iostream>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace stint;
@@ -339,6 +344,58 @@ int calm(const Mode& mode) {
     return good ? 0 : 1;
 }
 
+// Five gateways of which all have clients, and a number that is small for them, or a cost that is
+// large. False where one gets less than half of its part, or all together less than 75 % of what
+// one gateway admits.
+bool is_fair(
+    const Mode& mode, LuaStore& store, std::uint64_t number, std::uint64_t cost, bool say) {
+    ScheduleTerms terms;
+    terms.algorithm = mode.algorithm;
+    terms.anchor = mode.anchor;
+    terms.number = terms.other_number = number;
+    terms.cost = cost;
+    terms.per = 1s;
+    terms.gateways = 5;
+    terms.demand = std::max(20.0 / static_cast<double>(number), 4.0);
+    terms.phase = 0s;
+    terms.faults = false;
+    terms.begin = 5s;
+    terms.length = 125s;
+    const Outcome outcome = Simulation{terms, store}.run();
+    std::array<std::uint64_t, 5> counts{};
+    for (const Admission& each : outcome.admitted)
+        counts.at(static_cast<std::size_t>(each.gateway)) += each.at >= terms.begin.count() ? 1 : 0;
+    const std::uint64_t sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+    if (say) {
+        std::cout << mode.name << ", N " << number << ", cost " << cost << ":";
+        for (const std::uint64_t each : counts)
+            std::cout << " " << each;
+        std::cout << ", one gateway " << outcome.one_gateway << "; " << outcome.store_calls
+                  << " calls for " << outcome.asked << " requests" << std::endl;
+    }
+    return *std::ranges::min_element(counts) >= sum / 10 && sum >= outcome.one_gateway * 3 / 4;
+}
+
+int fair(const Mode& mode) {
+    constexpr std::pair<std::uint64_t, std::uint64_t> rows[] = {
+        {1, 1}, {2, 1}, {4, 1}, {7, 1}, {100, 19}, {100, 21}, {100, 30}, {100, 70}, {100, 100}};
+    LuaStore store{store_script()};
+    bool good = true;
+    for (const auto& [number, cost] : rows)
+        good = is_fair(mode, store, number, cost, true) && good;
+    for (const Mutant& mutant : fairness_mutants) {
+        LuaStore unfair{mutated(mutant)};
+        const auto* const found = std::ranges::find_if(rows, [&](const auto& row) {
+            return !is_fair(mode, unfair, row.first, row.second, false);
+        });
+        std::cout << mutant.name << ": "
+                  << (found != std::end(rows) ? "N " + std::to_string(found->first) : "NOT FOUND")
+                  << std::endl;
+        good = good && found != std::end(rows);
+    }
+    return good ? 0 : 1;
+}
+
 int tell(const Mode& mode, std::uint64_t schedule) {
     LuaStore store{store_script()};
     const ScheduleTerms terms = random_terms(schedule, mode);
@@ -356,6 +413,8 @@ int run(const std::vector<std::string>& words) {
     if (what == "schedules")
         return schedules(
             mode_named(word(1)), std::stoull(word(2)), words.size() > 3 ? std::stoull(word(3)) : 1);
+    if (what == "fair")
+        return fair(mode_named(word(1)));
     if (what == "split")
         return split(
             mode_named(word(1)), std::stoull(word(2)), words.size() > 3 ? std::stoull(word(3)) : 1);

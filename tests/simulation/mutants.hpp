@@ -38,7 +38,7 @@ inline constexpr Mutant mutants[] = {
      "local open = (window >= given_up or is_past) and (window >= lower or is_lower_past)",
      "local open = true"},
     {"the others' shares are not counted",
-     "held_by_others = held_by_others + held\n            parties", "parties"},
+     "held_by_others = held_by_others + party.hold\n            parties", "parties"},
     {"an epoch after one in doubt is trusted",
      "return now - math.max(seen + elapsed - known_base, 0)", "return 0"},
     {"what a session held that has ended is forgotten with the store",
@@ -75,7 +75,8 @@ inline constexpr Mutant mutants[] = {
     {"a call is carried out however late", "if late or ", "if "},
     {"nobody hears what others want", "if recalls or renumbered or gives then",
      "if renumbered then"},
-    {"a gateway that is alone gets a part", "wanting == 1 and room or math.min(room, own.part)",
+    {"a gateway that is alone gets a part",
+     "wanting == 1 and own.wants and room or math.min(room, own.part)",
      "math.min(room, math.floor(number / 4))"},
     {"what the store has not lost is as old as its own clock says",
      "    if not moves then\n        set_clock()", "    if false then\n        set_clock()"},
@@ -90,13 +91,24 @@ inline constexpr Mutant mutants[] = {
     {"an operator's word holds for what is lost later", "field.trusted ~= epoch and",
      "base > 0 and"},
     {"fencing numbers begin anew with the store", "math.max(fence, now * per_ms) + 1", "fence + 1"},
-    {"fencing numbers do not follow the callers' clocks", "tonumber(ARGV[19]) * per_ms", "0"},
+    {"fencing numbers do not follow the callers' clocks", "tonumber(ARGV[20]) * per_ms", "0"},
     {"a counter is kept for as long as its last caller says", "longer, 'GT')", "longer)"},
     {"a part of a bucket is one of any number", "return math.ceil(units * number / of)",
      "return units"},
-    {"a fence that is not believed hides another one", ", tonumber(ARGV[20])})", "})"},
+    {"a fence that is not believed hides another one", ", tonumber(ARGV[21])})", "})"},
+    {"a reserve counts as much as a need", "divide(true) and not divide(false)",
+     "divide(true) and false"},
     {"the longest lease of others is not known",
      "span = math.max(span, tonumber(counter.span or 0))", ""},
+};
+
+// What lets all gateways have their turn.
+inline constexpr Mutant fairness_mutants[] = {
+    {"gateways that lack what they need take no turns", "and #lacking > 1 then take_turns() end",
+     "then end"},
+    {"who comes first takes what was given up for another one", "held_by_others - reserved",
+     "held_by_others"},
+    {"a unit is passed on before it is used", "lock and 0 or 500", "0"},
 };
 
 // Safeguards that are needed while a hash slot moves to another node.

@@ -487,6 +487,14 @@ inline constexpr Scenario all[] = {
          of.busy(1, ms(2700), ms(5500));
      },
      Scenario::Breaks::demand},
+    {"a gateway has used the only unit, and another one gets the clients", 300ms,
+     "a reserve counts as much as a need",
+     [](Simulation& of) {
+         start_both(of);
+         of.busy(1, ms(2000), ms(2100));
+         of.busy(0, ms(3000), ms(5900));
+     },
+     Scenario::Breaks::demand, 1},
     {"a key has clients at one gateway only", 300ms, "a gateway that is alone gets a part",
      [](Simulation& of) {
          start_both(of);
@@ -512,10 +520,11 @@ inline ScheduleTerms terms_of(const Scenario& scenario) {
         terms.other_burst = scenario.other_burst;
         terms.number = terms.other_number = scenario.number;
     }
+    if (scenario.from == 0)
+        terms.number = terms.other_number = scenario.number;
     if (scenario.lock) {
         terms.lock = true;
         terms.algorithm = limits::Algorithm::concurrency;
-        terms.number = terms.other_number = scenario.number;
     }
     terms.demand = scenario.demand;
     terms.phase = Duration{0};

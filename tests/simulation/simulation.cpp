@@ -231,7 +231,7 @@ void Simulation::tick(Gateway& gateway) {
 limits::Decision Simulation::admit(Gateway& gateway, int key) {
     const limits::LimitPtr& limit = gateway.limits[static_cast<std::size_t>(key)];
     const limits::Charge charge{
-        .limit = limit.get(), .quota = gateway.number, .burst = gateway.burst};
+        .limit = limit.get(), .quota = gateway.number, .burst = gateway.burst, .cost = terms_.cost};
     const Now now = gateway.now();
     limits::Decision decision = limits::admit({&charge, 1}, now);
     if (decision.allowed() && terms_.lock) {
@@ -251,7 +251,8 @@ void Simulation::ask(Gateway& gateway) {
     const limits::Charge alone{
         .limit = one_gateway_[static_cast<std::size_t>(key)].get(),
         .quota = terms_.number,
-        .burst = terms_.burst};
+        .burst = terms_.burst,
+        .cost = terms_.cost};
     if (now_ >= terms_.begin.count())
         outcome_.asked += 1;
     if (!terms_.faults && limits::admit({&alone, 1}, now).allowed() && now_ >= terms_.begin.count())
@@ -264,7 +265,7 @@ void Simulation::ask(Gateway& gateway) {
         .key = {},
         .numbers = {gateway.number, gateway.burst}};
     const std::string name = "c" + std::to_string(key);
-    if (gateway.client->want(name, counter, 1, now) != Wanted::asked)
+    if (gateway.client->want(name, counter, terms_.cost, now) != Wanted::asked)
         return;
     gateway.waiting[name].emplace_back(key, now_);
     tick(gateway);

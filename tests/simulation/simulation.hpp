@@ -33,6 +33,7 @@ struct ScheduleTerms {
     Duration per = std::chrono::milliseconds{400};
     Duration time_to_live = std::chrono::seconds{1};
     Duration length = std::chrono::seconds{6};
+    std::uint64_t cost = 1; // of a request
     int gateways = 3;
     int keys = 1;
     Duration begin{};  // from when on Outcome counts what was asked

@@ -45,9 +45,9 @@ struct LockGateway : Gateway {
 };
 
 constexpr std::size_t span_at = 12;
-constexpr std::size_t fence_at = 16;
-constexpr std::size_t block_at = 17;
-constexpr std::size_t wall_at = 18;
+constexpr std::size_t fence_at = 17;
+constexpr std::size_t block_at = 18;
+constexpr std::size_t wall_at = 19;
 
 } // namespace
 
