@@ -98,6 +98,8 @@ inline constexpr Mutant mutants[] = {
     {"a fence that is not believed hides another one", ", tonumber(ARGV[21])})", "})"},
     {"a reserve counts as much as a need", "divide(true) and not divide(false)",
      "divide(true) and false"},
+    {"the longest lease of others is not known",
+     "span = math.max(span, tonumber(counter.span or 0))", ""},
 };
 
 // What lets all gateways have their turn.

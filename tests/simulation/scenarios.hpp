@@ -448,6 +448,17 @@ inline constexpr Scenario all[] = {
          of.busy(2, ms(6500), ms(7900));
      },
      Scenario::Breaks::number, 1, 0, 3, limits::Anchor::first_request, true, 0, 0, 8s},
+    // Gateway 1 grants leases for half as long.
+    {"a gateway dies with leases that last for longer than others grant", 6s,
+     "the longest lease of others is not known",
+     [](Simulation& of) {
+         start_both(of);
+         of.at(ms(500), [&] { of.trust(0); });
+         of.busy(0, ms(600), ms(3000));
+         of.at(ms(3000), [&] { of.kill(0); });
+         of.busy(1, ms(3100), ms(12000));
+     },
+     Scenario::Breaks::number, 8, 0, 2, limits::Anchor::first_request, true, 0, 0, 12s, 100},
     {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
      [](Simulation& of) {
          start_both(of);
