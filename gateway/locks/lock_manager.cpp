@@ -14,7 +14,7 @@ namespace stint::locks {
 namespace {
 
 // Returns the fencing number that no grant before `time` has reached. The store of a shared lock
-// counts like this, too: per_ms in shared/store_script.cpp.
+// counts like this, too: per_ms in shared/store_script_shares.cpp.
 std::uint64_t fence_at(WallTime time) noexcept {
     constexpr std::uint64_t per_ms = 2048;
     const auto since =

@@ -106,7 +106,7 @@ inline constexpr Mutant mutants[] = {
 inline constexpr Mutant fairness_mutants[] = {
     {"gateways that lack what they need take no turns", "and #lacking > 1 then take_turns() end",
      "then end"},
-    {"who comes first takes what was given up for another one", "held_by_others - reserved",
+    {"a unit given up for a waiting gateway is granted to another one", "held_by_others - reserved",
      "held_by_others"},
     {"a unit is passed on before it is used", "lock and 0 or 500", "0"},
 };
