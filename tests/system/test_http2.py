@@ -555,8 +555,12 @@ class RealClients(Http2Test):
 
     def test_curl_with_prior_knowledge(self):
         stint = self.start()
-        done = run("curl", "-s", "--http2-prior-knowledge", "-d", "x" * 100_000, "-w", "%{http_version}",
-                   f"http://127.0.0.1:{stint.port}/")
+        for _ in range(5):
+            done = run("curl", "-s", "--http2-prior-knowledge", "-d", "x" * 100_000, "-w", "%{http_version}",
+                       f"http://127.0.0.1:{stint.port}/")
+            # curl 7.88.1 gives up by itself where a write is partial as its window ends: 1 of 300 to nginx, too.
+            if done.returncode != 55:
+                break
         self.assertEqual(done.stdout, "hello2")
 
 
