@@ -1,6 +1,7 @@
 """Clients that speak HTTP/2: real ones, and one that sends frame by frame."""
 
 import random
+import os
 import re
 import select
 import socket
@@ -555,11 +556,12 @@ class RealClients(Http2Test):
 
     def test_curl_with_prior_knowledge(self):
         stint = self.start()
-        for _ in range(5):
+        # Where writes are partial, curl 7.88.1 may lose a part of the body when SETTINGS come meanwhile: it closes
+        # (55), or ends the stream too early, which is an error (92). tcpdump shows it; 1 of 300 to nginx, too.
+        for _ in range(5 if "STINT_SMALL_BUFFERS" in os.environ else 1):
             done = run("curl", "-s", "--http2-prior-knowledge", "-d", "x" * 100_000, "-w", "%{http_version}",
                        f"http://127.0.0.1:{stint.port}/")
-            # curl 7.88.1 gives up by itself where a write is partial as its window ends: 1 of 300 to nginx, too.
-            if done.returncode != 55:
+            if done.returncode not in (55, 92):
                 break
         self.assertEqual(done.stdout, "hello2")
 
