@@ -57,7 +57,7 @@ def wrk(stint, script: str, path: str, seconds: float):
         sys.exit(ended.stdout)
     requests = int(re.search(r"(\d+) requests in", ended.stdout)[1])
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", ended.stdout)[1])
-    return rate, requests / (stint.cpu_seconds() - before), re.search(r"99%\s+(\S+)", ended.stdout)[1]
+    return rate, requests / (stint.cpu_seconds() - before), re.search(r"^ +99% +(\S+)$", ended.stdout, re.M)[1]
 
 
 def h2load(stint, body: str, path: str, seconds: float, connections: int, streams: int):
@@ -67,8 +67,7 @@ def h2load(stint, body: str, path: str, seconds: float, connections: int, stream
     before = stint.cpu_seconds()
     ended = subprocess.run(
         ["taskset", "-c", "1", "h2load", "-c", str(connections), "-m", str(streams), "-D",
-         str(max(2, round(seconds))),
-         "-d", file, stint.url + path], capture_output=True, text=True, check=True)
+         str(max(2, round(seconds))), "-d", file, stint.url + path], capture_output=True, text=True, check=True)
     answered = int(re.search(r"status codes: (\d+) 2xx, 0 3xx, 0 4xx, 0 5xx", ended.stdout)[1])
     rate = float(re.search(r"finished in [\d.]+s, ([\d.]+) req/s", ended.stdout)[1])
     return rate, answered / (stint.cpu_seconds() - before)

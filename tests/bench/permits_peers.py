@@ -47,7 +47,7 @@ class Stint:
         return self
 
     def configuration(self) -> str:
-        return (f"workers: 1\npermits: {{address: 127.0.0.1:{self.port}, h2c: true}}\n"
+        return (f"workers: 1\npermits: {{address: 127.0.0.1:{self.port}, h2c: true, http2: {{max_requests: off}}}}\n"
                 f"limits: {{bench: {{requests: {LIMIT}, per: {PERIOD}s}}}}\n")
 
     def _answers(self) -> bool:
