@@ -123,7 +123,9 @@ Response trust_store(const runtime::Gateway& gateway, const std::string& name) {
     if (found == stores.end())
         return problem(404, "There is no store of that name.");
     if (!(*found)->trust())
-        return problem(409, "This gateway has no active session at the store: see GET /stores.");
+        return problem(
+            409,
+            "The store does not answer, or this gateway has no session there: see GET /stores.");
     Response response = json_response({{"told", name}});
     response.status = 202; // the log has whether the store has taken it
     return response;

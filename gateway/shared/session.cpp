@@ -20,6 +20,8 @@ std::string_view name_of(SessionState state) noexcept {
         return "active";
     case SessionState::taken:
         return "taken";
+    case SessionState::foreign:
+        return "foreign";
     case SessionState::dead:
         return "dead";
     case SessionState::unknown:
@@ -98,9 +100,9 @@ Session::Beaten Session::answered(const Reply& reply, SteadyTime sent, SteadyTim
         state_ = SessionState::dead;
         return {.new_epoch = false, .lost = true};
     }
-    if (word == "taken") {
+    if (word == "taken" || word == "protocol") {
         const bool held = state_ == SessionState::active;
-        state_ = SessionState::taken;
+        state_ = word == "taken" ? SessionState::taken : SessionState::foreign;
         return {.new_epoch = false, .lost = held};
     }
     Beaten result;

@@ -29,8 +29,9 @@ enum class SessionState : std::uint8_t {
     unknown, // the store has not answered yet
     joining, // holds nothing yet: others have still to learn of the session
     active,
-    taken, // another process with the same gateway name lives
-    dead   // the store has ended the session: its user begins a new one
+    taken,   // another process with the same gateway name lives
+    foreign, // gateways live whose version keeps shares in another form
+    dead     // the store has ended the session: its user begins a new one
 };
 
 // Returns the state in a word: "active".

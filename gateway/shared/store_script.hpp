@@ -17,6 +17,8 @@ namespace stint::shared {
 //   unknown  the store does not know the session: beat first
 //   dead     the session was too long silent: begin a new one
 //   taken    another session of the same gateway lives
+//   protocol gateways of another version of Stint live, which keep their shares in another form:
+//            with the number of their form, and of this one
 // in_cluster: the server is a node of a Cluster.
 [[nodiscard]] std::string store_script(bool in_cluster = false);
 

@@ -5,6 +5,8 @@ namespace stint::shared {
 
 std::string_view store_script_registry() noexcept {
     return R"lua(
+-- The form of what counters keep, and what calls mean. Raise it when either changes.
+local protocol = '1'
 local op, me, ttl = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local known_epoch, seen, elapsed = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 local known_base = tonumber(ARGV[7])
@@ -96,6 +98,22 @@ for name, packed in pairs(field) do
     end
 end
 
+-- Gateways of another protocol would not see what these hold. So they are refused while one of these
+-- is heard, and begin an epoch once none is: in it, nobody vouches for what was granted before.
+local foreign = not first and field.protocol ~= protocol
+if foreign then
+    for _, session in pairs(sessions) do
+        if session.state ~= 'd' and now - session.heard < session.ttl then
+            return {'protocol', now, field.epoch or '0', field.protocol or '0', protocol}
+        end
+    end
+    for _, session in pairs(sessions) do
+        session.state, session.died = 'd', session.state == 'd' and session.died or session.heard + session.ttl
+        save(session)
+    end
+end
+if first or foreign then write.protocol = protocol end
+
 -- The wall clocks of gateways may differ by a second. So much later by the registry's clock, which
 -- may run a tenth faster and gain the slack of each step, all have passed what one has passed.
 local apart = 1100 + 2 * math.min(250, longest_ttl / 20)
@@ -107,7 +125,7 @@ local settled = field.moving == '1' and not moving
 if moving ~= (field.moving == '1') then write.moving = moving and '1' or '0' end
 
 -- An epoch ends when the store may have lost what was written: another primary, a restart, a flush,
--- a step of its clock, the end of a migration.
+-- a step of its clock, the end of a migration; and when the gateways of another protocol have ended.
 -- Before `since` it may have granted what it does not know of. A learned epoch knows all that the
 -- one before knew, which is all that was granted from `base` on. A caller that is within its time
 -- knows the base: nothing was granted without it. How long ago that was it tells by its own clock:
@@ -122,10 +140,10 @@ if jump > 0 then
 end
 local ordinal = tonumber((field.epoch or '0'):match('^%d+'))
 local known_ordinal = tonumber(known_epoch:match('^%d+'))
-if field.replid ~= replid or stepped or settled or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
-    if known_base >= 0 then
+if field.replid ~= replid or stepped or settled or foreign or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
+    if known_base >= 0 and not foreign then
         base = known_from()
-    elseif not field.epoch then
+    elseif foreign or not field.epoch then
         base = now
     elseif field.learned ~= field.epoch then
         base = since

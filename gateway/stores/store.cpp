@@ -103,7 +103,7 @@ std::uint64_t Store::unshared_pauses() const noexcept {
 }
 
 bool Store::trust() noexcept {
-    return thread_.joinable() && state().session == shared::SessionState::active &&
+    return thread_.joinable() && state().asking &&
            net::post(loop_->executor(), [this] { loop_->trust(); });
 }
 

@@ -60,7 +60,8 @@ class Store final : public limits::ShareSource, public limits::PauseExchange {
     [[nodiscard]] std::uint64_t unshared_pauses() const noexcept; // see SharedPauses::unshared()
 
     // Tells the store that no gateway holds anything that it does not know of, so that a new store
-    // gives shares at once. False: this gateway has no active session there, or no memory.
+    // gives shares at once. False: it does not answer, this gateway has no active session there, or
+    // no memory.
     [[nodiscard]] bool trust() noexcept;
 
     [[nodiscard]] StoreState state() const;

@@ -289,6 +289,11 @@ void StoreLoop::note_session_state(SteadyTime now) {
             "until "
             "that has ended, or has been silent for {} ms. Each gateway needs a name of its own",
             settings.name, settings.gateway, settings.time_to_live / 3 / 1ms);
+    else if (state == SessionState::foreign)
+        spdlog::error(
+            "store {}: gateways of another version of Stint use it, which does not keep shares as "
+            "this one does: this one has no share of any limit until those have ended",
+            settings.name);
     else
         spdlog::info("store {}: the session is {}", settings.name, name_of(state));
     told_state_ = state;

@@ -43,6 +43,42 @@ TEST_CASE("a second process with a gateway's name has no session until the first
     second.await_admission();
 }
 
+TEST_CASE("a gateway has no session while others of another protocol live, then begins an epoch") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    Gateway first{settings(server, "a")};
+    first.await_admission();
+    const std::string epoch = ask(server, "HGET '{test}:r' epoch");
+    // As if what lives were of another version. This one's own session is heard no more.
+    (void)ask(server, "HSET '{test}:r' protocol 0");
+    first.await_session(SessionState::foreign);
+    CHECK_FALSE(first.store.state().asking);
+    CHECK_FALSE(first.client.admitted());
+    CHECK(ask(server, "HGET '{test}:r' epoch") == epoch);
+    CHECK(ask(server, "HGET '{test}:r' protocol") == "0\n");
+
+    first.await_session(SessionState::active);
+    CHECK(ask(server, "HGET '{test}:r' protocol") == "1\n");
+    CHECK(ask(server, "HGET '{test}:r' epoch") != epoch);
+    first.await_admission();
+}
+
+TEST_CASE("a server that is down cannot be told to trust") {
+    if (no_server())
+        return;
+    RedisProcess server;
+    auto lasting = settings(server, "a");
+    lasting.time_to_live = 4s;
+    Gateway gateway{lasting};
+    gateway.await_admission();
+    CHECK(gateway.store.trust());
+    server.kill();
+    await([&] { return !gateway.store.state().up; }, "the end of the server is not noticed");
+    CHECK(gateway.store.state().session == SessionState::active);
+    CHECK_FALSE(gateway.store.trust());
+}
+
 TEST_CASE(
     "a gateway that stops gives its share to the others at once; no key is told in the store") {
     if (no_server())
