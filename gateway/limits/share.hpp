@@ -41,6 +41,7 @@ enum class ShareLack : std::uint8_t {
 // The demand on a key that has had a share.
 struct ShareDemand {
     SteadyTime wanted_at{}; // the latest refusal because the share is too small, also of a dry run
+    std::uint64_t cost = 0; // that refusal's charge
     Numbers whole{};        // the latest charge's own numbers; a quota of 0: none yet
 };
 

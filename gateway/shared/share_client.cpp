@@ -114,10 +114,10 @@ Wanted ShareClient::want(
     if (session_.state() != SessionState::active || now.steady >= session_.ends_at() || leaving_)
         return Wanted::failed;
     ShareCounter& counter = counter_of(name, of);
-    counter.cost = counter.in_demand(now.steady) ? std::min(counter.cost, cost) : cost;
+    counter.wants.note_cost(cost, now.steady);
     counter.note_want(now.steady);
     if (counter.call != 0) {
-        counter.unasked = !counter.wants_all;
+        counter.unasked = !counter.told_whole();
         return Wanted::asked;
     }
     if (counter.awaits_recall())
@@ -207,7 +207,7 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
         arguments.emplace_back("parts");
         arguments.push_back(std::to_string(counter.number));
     }
-    counter.wants_all = !leaving_ && counter.in_demand(now.steady);
+    counter.told_demand = !leaving_ && counter.in_demand(now.steady);
     counter.refresh = now.steady + life / 3;
     schedule(
         counter,
@@ -248,7 +248,8 @@ void ShareClient::look_after(ShareCounter& counter, const Now& now) {
             now.steady +
                 next_backoff({}, counter.of, most_backoff(false, session_.terms().time_to_live)));
     if (leaving_)
-        return counter.left ? schedule(counter, counter.refresh) : sync(counter, 0, now);
+        return counter.left ? schedule(counter, std::max(counter.refresh, now.steady + 1s))
+                            : sync(counter, 0, now);
     if (!counter.told)
         return sync(counter, counter.share, now);
     counter.note_demand(now);
@@ -257,7 +258,7 @@ void ShareClient::look_after(ShareCounter& counter, const Now& now) {
     if (counter.is_idle(now.steady))
         return sync(counter, 0, now);
     const bool recalled = now.steady >= counter.recall_at;
-    const bool sated = counter.wants_all && !counter.in_demand(now.steady);
+    const bool sated = counter.told_demand && !counter.in_demand(now.steady);
     const std::uint64_t kept = std::min(counter.share, counter.part);
     const bool gives = counter.others_lack && counter.hold_with(kept, now) < counter.held;
     const bool renumbered = counter.proposed != units_of(counter.of);

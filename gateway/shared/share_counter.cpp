@@ -6,6 +6,19 @@
 
 namespace stint::shared {
 
+void Wants::note_cost(std::uint64_t cost, SteadyTime at) noexcept {
+    if (go_on(at) && cost > cost_ && at < cost_at_ + memory_of_costs)
+        return;
+    cost_ = cost;
+    cost_at_ = at;
+}
+
+void Wants::note(SteadyTime at, Duration memory, bool told) noexcept {
+    lasting_ = go_on(at) || told;
+    expect_until(at + memory);
+    latest_ = at;
+}
+
 std::uint64_t ShareCounter::whole() const noexcept {
     return has_parts(of) ? number : units_of(of);
 }
@@ -31,7 +44,7 @@ std::uint64_t ShareCounter::hold_with(std::uint64_t units, const Now& now) const
 
 // A paced request that waits, waits for its share's pace.
 bool ShareCounter::is_used_up(const Now& now) const {
-    return of.pace || in_use(now) + cost > capacity(share);
+    return of.pace || in_use(now) + wants.cost() > capacity(share);
 }
 
 bool ShareCounter::is_idle(SteadyTime now) const {
@@ -39,22 +52,30 @@ bool ShareCounter::is_idle(SteadyTime now) const {
 }
 
 std::uint64_t ShareCounter::want(const Now& now) const {
-    if (in_demand(now.steady))
-        return std::max(number, units_of(of));
-    if (is_idle(now.steady))
+    if (is_idle(now.steady) && !in_demand(now.steady))
         return 0;
     const std::uint64_t used = in_use(now);
-    const std::uint64_t spare = others_lack ? 0 : std::max<std::uint64_t>(used / 8, 1);
-    return std::min(used + spare, whole());
+    if (!in_demand(now.steady)) {
+        const std::uint64_t spare = others_lack ? 0 : std::max<std::uint64_t>(used / 8, 1);
+        return std::min(used + spare, whole());
+    }
+    const std::uint64_t little = number / 8;
+    if (lasts() || used > little)
+        return std::max(number, units_of(of));
+    return std::min(used + std::max(units_for(of, wants.cost(), number), little), whole());
+}
+
+bool ShareCounter::lasts() const {
+    return wants.lasting() || of.pace || leases_of(of) != nullptr || of.limit->waiting() > 0;
 }
 
 std::uint64_t ShareCounter::need(SteadyTime now) const noexcept {
-    return in_demand(now) ? units_for(of, cost, number) : 0;
+    return in_demand(now) ? units_for(of, wants.cost(), number) : 0;
 }
 
 bool ShareCounter::has_shrunk(const Now& now) const {
-    const std::uint64_t wants = want(now);
-    return wants <= (others_lack ? told_want * 7 / 8 : told_want / 2) && wants < told_want;
+    const std::uint64_t wanted = want(now);
+    return wanted <= (others_lack ? told_want * 7 / 8 : told_want / 2) && wanted < told_want;
 }
 
 bool ShareCounter::is_awaited(SteadyTime now) const {
@@ -64,9 +85,9 @@ bool ShareCounter::is_awaited(SteadyTime now) const {
 SteadyTime ShareCounter::next_look(SteadyTime now) const {
     const SteadyTime idle = used_at + idle_after(of);
     const SteadyTime sooner = std::min(refresh, idle);
-    if (!wants_all)
+    if (!told_demand)
         return sooner;
-    return std::min({sooner, demand_until, now < ask_after ? ask_after : demand_until});
+    return std::min({sooner, wants.until(), now < ask_after ? ask_after : wants.until()});
 }
 
 // If others lack some, what becomes free is for them. Else looks become rare: there may be a
@@ -82,12 +103,11 @@ Duration ShareCounter::pause_looks() {
 // Demand that the store has not been told the end of goes on: of the wants since the latest look
 // the limit knows only the last.
 void ShareCounter::note_want(SteadyTime at) {
-    if (!in_demand(at) && !wants_all) {
+    if (!in_demand(at) && !told_demand) {
         backoff = {};
         ask_after = at;
     }
-    demand_until = std::max(demand_until, at + memory_of_wants(of, at - wanted_at));
-    wanted_at = at;
+    wants.note(at, memory_of_wants(of, at - wants.latest()), told_demand);
     used_at = std::max(used_at, at);
 }
 
@@ -95,13 +115,15 @@ void ShareCounter::note_demand(const Now& now) {
     const limits::ShareDemand demand = of.limit->share_demand(of.key, now);
     if (demand.whole.quota > 0)
         of.numbers = demand.whole;
-    if (demand.wanted_at > wanted_at)
+    if (demand.wanted_at > wants.latest())
         note_want(demand.wanted_at);
+    if (of.limit->waiting() > 0 && demand.cost > 0)
+        wants.note_waiting(demand.cost); // those that wait are tried in their order
     // Requests that wait for a lock ask only once.
-    const bool goes_on = wants_all || leases_of(of) != nullptr;
+    const bool goes_on = told_demand || leases_of(of) != nullptr;
     if (!goes_on || of.limit->waiting() == 0 || !is_used_up(now))
         return;
-    demand_until = std::max(demand_until, now.steady + memory_of_wants(of, {}));
+    wants.expect_until(now.steady + memory_of_wants(of, {}));
     used_at = now.steady;
 }
 
@@ -113,7 +135,7 @@ void ShareCounter::take_number(std::uint64_t of_store) noexcept {
 
 void ShareCounter::note_reply(bool grew, Duration time_to_live, SteadyTime now) {
     const Duration most = most_backoff(leases_of(of) != nullptr, time_to_live);
-    backoff = grew || !wants_all ? Duration::zero() : next_backoff(backoff, of, most);
+    backoff = grew || !told_demand ? Duration::zero() : next_backoff(backoff, of, most);
     ask_after = awaits_recall() ? now : now + backoff;
     synced_at = now;
     look_pause = {};

@@ -5,6 +5,7 @@
 #include "base/time.hpp"
 #include "shared/share_units.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -12,6 +13,35 @@ namespace stint::shared {
 
 // The kind of message that other gateways have sent about a counter: the highest of several.
 enum class Heard : std::uint8_t { nothing, wants, gives };
+
+// The demand that goes beyond the share.
+class Wants {
+  public:
+    [[nodiscard]] bool go_on(SteadyTime now) const noexcept { return now < until_; }
+    // Returns until when more of them are expected.
+    [[nodiscard]] SteadyTime until() const noexcept { return until_; }
+    [[nodiscard]] SteadyTime latest() const noexcept { return latest_; }
+    // True if the latest has come while others went on.
+    [[nodiscard]] bool lasting() const noexcept { return lasting_; }
+    // Returns the least cost of the latest ones, or that of the first request that waits.
+    [[nodiscard]] std::uint64_t cost() const noexcept { return cost_; }
+
+    // Notes what a want costs. Call before note().
+    void note_cost(std::uint64_t cost, SteadyTime at) noexcept;
+    // Notes a want, after which others are expected for so long. told: the store was told that
+    // demand goes on, and not yet that it is over.
+    void note(SteadyTime at, Duration memory, bool told) noexcept;
+    // Notes that a request waits for so much.
+    void note_waiting(std::uint64_t cost) noexcept { cost_ = cost; }
+    void expect_until(SteadyTime end) noexcept { until_ = std::max(until_, end); }
+
+  private:
+    SteadyTime latest_{};
+    SteadyTime until_{};
+    bool lasting_ = false;
+    std::uint64_t cost_ = 1;
+    SteadyTime cost_at_{}; // the time of that one
+};
 
 // Shares are in units: of a token bucket the lesser of quota and burst, else the quota. Not
 // thread-safe.
@@ -30,17 +60,15 @@ struct ShareCounter {
     bool unasked = false;         // wanted, and no call on its way asks for it
     bool left = false;            // given up for good, and the store knows
     std::uint64_t told_want = 0;  // with the latest call
-    bool wants_all = false;       // the latest call wanted all there is
-    std::uint64_t cost = 1;       // the least of the wants that go on
-    SteadyTime wanted_at{};       // latest want
-    SteadyTime demand_until{};    // until then more wants are expected
-    SteadyTime used_at{};         // latest sight of any use
-    SteadyTime ask_after{};       // the store has no more before, by its reply
-    Duration backoff{};           // how long ask_after was put off
-    SteadyTime retry_after{};     // a call has failed: no other before
-    Duration retry_pause{};       // how long retry_after was put off
-    SteadyTime synced_at{};       // the latest reply
-    Duration look_pause{};        // the latest, between two looks that others do not wait for
+    bool told_demand = false;     // the latest call told that demand goes on
+    Wants wants;
+    SteadyTime used_at{};     // latest sight of any use
+    SteadyTime ask_after{};   // the store has no more before, by its reply
+    Duration backoff{};       // how long ask_after was put off
+    SteadyTime retry_after{}; // a call has failed: no other before
+    Duration retry_pause{};   // how long retry_after was put off
+    SteadyTime synced_at{};   // the latest reply
+    Duration look_pause{};    // the latest, between two looks that others do not wait for
     SteadyTime recall_at = SteadyTime::max(); // when to follow others' messages
     SteadyTime gifts_by{}; // when others have given up their unused units, after a recall
     // Wants wait until then for what another gateway is to give up; zero: none does.
@@ -60,11 +88,17 @@ struct ShareCounter {
     [[nodiscard]] std::uint64_t hold_with(std::uint64_t units, const Now& now) const;
     // True if the share has no room for any of the wants.
     [[nodiscard]] bool is_used_up(const Now& now) const;
-    [[nodiscard]] bool in_demand(SteadyTime now) const noexcept { return now < demand_until; }
+    [[nodiscard]] bool in_demand(SteadyTime now) const noexcept { return wants.go_on(now); }
     [[nodiscard]] bool is_idle(SteadyTime now) const;
-    // Returns how many units to hold. Demand that goes on wants all there is: the store divides it.
-    // Otherwise what is in use, and a little more.
+    // Returns how many units to hold. Demand that lasts wants all there is: the store divides it.
+    // Demand that has just begun wants what is in use and an eighth of the number: that is enough
+    // for a key with few requests, and no gateway has to give up any for it. Without demand: what
+    // is in use, and one more or an eighth.
     [[nodiscard]] std::uint64_t want(const Now& now) const;
+    // True if the demand lasts, given that wants go on.
+    [[nodiscard]] bool lasts() const;
+    // True if the latest call has asked for all there is.
+    [[nodiscard]] bool told_whole() const noexcept { return told_want >= whole(); }
     // Returns the least share that admits one of the wants that go on; 0: none does.
     [[nodiscard]] std::uint64_t need(SteadyTime now) const noexcept;
     // True if the gateway wants clearly less than it told: others get more if they know.

@@ -20,6 +20,10 @@ inline Duration memory_of_wants(const SharedCounter& counter, Duration gap) {
         std::chrono::milliseconds{500});
 }
 
+// How long the least cost counts as that of a want that goes on: longer than the longest backoff,
+// as wants of the same cost come no sooner.
+constexpr Duration memory_of_costs = std::chrono::seconds{2};
+
 // How long after a reply that brought nothing the store is asked again: twice as long each time, as
 // others tell when they free something. What a gateway held that has died becomes free without a
 // message: so no longer than a session's time to live, and less for a lock.

@@ -74,14 +74,15 @@ end
 
 -- Sessions: gateway, last beat, joined (version of the member list), knows (that version), the
 -- epoch that it has told all its shares in, state (joining, active, dead), died, confirms (1: it was
--- within its time when it came into the epoch; n: it had never been active before), time to live.
+-- within its time when it came into the epoch; n: it had never been active before), time to live,
+-- and how long what it has held counts after its end.
 local sessions, changed, longest_ttl = {}, {}, ttl
 local function parse(id, packed)
-    local gateway, heard, joined, knows, told, state, died, confirms, its_ttl =
-        packed:match('^(%S+) (%d+) (%d+) (%d+) (%S+) (%a) (%d+) (%w) (%d+)$')
+    local gateway, heard, joined, knows, told, state, died, confirms, its_ttl, span =
+        packed:match('^(%S+) (%d+) (%d+) (%d+) (%S+) (%a) (%d+) (%w) (%d+) (%d+)$')
     return {id = id, gateway = gateway, heard = tonumber(heard), joined = tonumber(joined),
             knows = tonumber(knows), told = told, state = state, died = tonumber(died),
-            confirms = confirms, ttl = tonumber(its_ttl)}
+            confirms = confirms, ttl = tonumber(its_ttl), span = tonumber(span)}
 end
 local function save(session)
     changed[session.id] = session
@@ -150,6 +151,7 @@ if field.replid ~= replid or stepped or settled or foreign or (known_epoch ~= ep
     end
     ordinal = math.max(ordinal, known_ordinal) + 1
     epoch = string.format('%d-%d', ordinal, wall)
+    if first then field.born, write.born = epoch, epoch end
     since = now
     -- Only a caller that has seen a later time can tell how old the remaining data is. Until one
     -- calls, the clock goes on from where it was.
@@ -163,6 +165,7 @@ if field.replid ~= replid or stepped or settled or foreign or (known_epoch ~= ep
     for _, session in pairs(sessions) do
         if session.state ~= 'd' then
             session.heard, session.knows, session.told, session.confirms = now, 0, '-', '0'
+            session.span = keep -- what it has told of late may be lost
             save(session)
         elseif stepped or settled then -- nobody tells again what it had used
             base = math.max(base, session.died)
@@ -172,23 +175,25 @@ if field.replid ~= replid or stepped or settled or foreign or (known_epoch ~= ep
 end
 
 local members = tonumber(field.members or 0)
-local function add(id, gateway, state)
+-- span: keep, if it may hold what this store has never heard of.
+local function add(id, gateway, state, span)
     members = members + 1
     write.members = string.format('%d', members)
     local session = {id = id, gateway = gateway, heard = now, joined = members, knows = 0, told = '-',
-                     state = state, died = 0, confirms = '0', ttl = longest_ttl}
+                     state = state, died = 0, confirms = '0', ttl = longest_ttl, span = span}
     sessions[id] = session
     save(session)
     return session
 end
 
--- A session that was silent for its time to live is dead, for good. What it held ages on.
+-- A session that was silent for its time to live is dead, for good. What it held ages on; then it is
+-- forgotten: every call reads all of them.
 local function end_silent_sessions()
     for _, session in pairs(sessions) do
         if session.state ~= 'd' and now - session.heard >= session.ttl then
             session.state, session.died = 'd', session.heard + session.ttl
             save(session)
-        elseif session.state == 'd' and now - session.died >= keep then
+        elseif session.state == 'd' and now - session.died >= session.span then
             sessions[session.id] = nil
             redis.call('HDEL', registry, 's:' .. session.id)
         end
@@ -245,8 +250,8 @@ local function finish()
     for id, s in pairs(changed) do
         if sessions[id] then
             flat[#flat + 1] = 's:' .. id
-            flat[#flat + 1] = string.format('%s %d %d %d %s %s %d %s %d', s.gateway, s.heard, s.joined,
-                                            s.knows, s.told, s.state, s.died, s.confirms, s.ttl)
+            flat[#flat + 1] = string.format('%s %d %d %d %s %s %d %s %d %d', s.gateway, s.heard, s.joined,
+                                            s.knows, s.told, s.state, s.died, s.confirms, s.ttl, s.span)
         end
     end
     for i = 1, #flat, 1000 do -- there may be many sessions; unpack() has a bound

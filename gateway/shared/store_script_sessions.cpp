@@ -15,6 +15,14 @@ if op == 'beat' then
         finish()
         return {'dead', now, epoch}
     end
+    -- One that was forgotten is dead, too: in the epoch that it knows, none is lost. In a later one, if
+    -- its clock has stood still: then it does not know how old it is. A registry that has just begun
+    -- cannot tell.
+    local stood_still = field.born ~= epoch and now - seen - elapsed >= ttl
+    if not mine and seen >= 0 and (known_epoch == epoch or stood_still) then
+        finish()
+        return {'dead', now, epoch}
+    end
     if not mine then
         for _, other in pairs(sessions) do
             if other.gateway == gateway and other.state ~= 'd' and now - other.heard < ttl / 3 then
@@ -22,10 +30,10 @@ if op == 'beat' then
                 return {'taken', now, epoch, other.id}
             end
         end
-        mine = add(me, gateway, state)
+        mine = add(me, gateway, state, confirms == 'n' and 0 or keep)
     end
     for id, of in ARGV[13]:gmatch('(%S+):(%S+)') do
-        if not sessions[id] then add(id, of, 'a') end
+        if not sessions[id] then add(id, of, 'a', keep) end
     end
     mine.heard, mine.ttl = now, ttl
     if known_epoch == epoch then

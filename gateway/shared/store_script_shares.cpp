@@ -50,6 +50,10 @@ local told_span = span
 if lock or counter.span then span = math.floor(span * 1.1) + 250 end
 -- Another gateway may still be in the window by the clock that its holder had used.
 if window > 0 then span = span + apart end
+if mine.span < span then
+    mine.span = math.min(span, keep)
+    save(mine)
+end
 local known_since = field.learned == epoch and base or since
 local quiet = now >= known_since + longest_ttl + span
 -- A session that is heard, and whose shares are not, still uses them.
@@ -86,6 +90,10 @@ for id, packed in pairs(counter) do
             party.want, party.need = math.min(party.want, party.hold), 0
         end
         local session = sessions[id]
+        -- A gateway that is not heard may be gone: nothing is kept for its clients.
+        if session and id ~= me and now - session.heard > patience then
+            party.want, party.need = math.min(party.want, party.hold), 0
+        end
         if id == me then
             last = party
         elseif session and session.state ~= 'd' then
@@ -139,19 +147,35 @@ local function divide(reserves)
     return #lacking == 0
 end
 
--- Where the parts of several are too small, those take turns: as many of them as there is enough for
--- have what they need. Who has got it lately keeps it for `grace`, as its clients may have to come
+-- Where parts are too small, their gateways take turns: as many of them as there is enough for have
+-- what they need. If all their parts together are too little for one of them, all gateways that need
+-- anything take turns. Who has got it lately keeps it for `grace`, as its clients may have to come
 -- again for it; those of a lock wait. Then come those that lack it, in the order in which they began
 -- to; then the others that have it, the latest first. A turn is the time at which it began.
 local grace, turn, reserved = lock and 0 or 500, own.turn, 0 -- for those before this one
 local function has_enough(party) return party.hold >= math.min(party.need, number) end
 local function rank(party)
     if not has_enough(party) then return 2 end
-    return steady - party.turn < grace and 1 or 3
+    return party.turn <= steady and steady - party.turn < grace and 1 or 3
 end
 local function begin_turn()
     turns = math.max(turns + 1, steady)
     own.turn = turns
+end
+local function may_take_turns()
+    local sum, most = rest, 0
+    for _, party in ipairs(lacking) do
+        sum, most = sum + party.part, math.max(most, math.min(party.need, number))
+    end
+    if sum >= most then return #lacking > 1 end
+    lacking, rest = {}, number
+    for _, party in ipairs(parties) do
+        if party.wants then
+            party.part = 0
+            lacking[#lacking + 1] = party
+        end
+    end
+    return #lacking > 1
 end
 local function take_turns()
     local lacked = last and last.need > 0 and last.hold < math.min(last.need, number)
@@ -172,14 +196,19 @@ local function take_turns()
     end
     if before then reserved = 0 end
 end
-if not divide(true) and not divide(false) and #lacking > 1 then take_turns() end
--- What nobody wants goes to all alike.
-local left = 0
+local in_turns = not divide(true) and not divide(false) and may_take_turns()
+if in_turns then take_turns() end
+-- What nobody wants goes to all alike; where they take turns, to those that can use the least of it.
+local left, least = 0, number
 for _, party in ipairs(parties) do
-    if party.wants then left = left + 1 end
+    if party.wants and in_turns then least = math.min(least, party.need) end
+end
+local function gets_more(party) return party.wants and (not in_turns or party.need <= least) end
+for _, party in ipairs(parties) do
+    if gets_more(party) then left = left + 1 end
 end
 for _, party in ipairs(parties) do
-    if party.wants then
+    if gets_more(party) then
         local more = math.floor(rest / left)
         party.part = party.part + more
         rest, left = rest - more, left - 1
@@ -219,7 +248,7 @@ if (not last or hold < last.hold) and window > 0 then
         redis.call('HSET', KEYS[2], 'lower', window, 'lower_at', string.format('%d', steady))
     end
 end
-if #lacking > 1 and not has_enough(own) and grant >= math.min(need, number) then begin_turn() end
+if in_turns and not has_enough(own) and grant >= math.min(need, number) then begin_turn() end
 if own.turn ~= turn then redis.call('HSET', KEYS[2], 'turns', string.format('%d', turns)) end
 local first_fence, fences = 0, 0
 if lock then

@@ -29,7 +29,7 @@ inline constexpr Mutant mutants[] = {
      "session.died > since and session.told ~= epoch", "false"},
     {"sessions join at once", "other.knows < session.joined", "false"},
     {"what sessions know of each other is not merged",
-     "if not sessions[id] then add(id, of, 'a') end", ""},
+     "if not sessions[id] then add(id, of, 'a', keep) end", ""},
     {"the clock is believed", "now = math.max(known, seen)", "now = wall"},
     {"a step forward is believed", "math.min(now, seen + elapsed + slack)", "now"},
     {"a dead session's use does not age", "now >= session.died + span", "true"},
@@ -104,8 +104,10 @@ inline constexpr Mutant mutants[] = {
 
 // What lets all gateways have their turn.
 inline constexpr Mutant fairness_mutants[] = {
-    {"gateways that lack what they need take no turns", "and #lacking > 1 then take_turns() end",
-     "then end"},
+    {"gateways that lack what they need take no turns", "if in_turns then take_turns() end",
+     "in_turns = false"},
+    {"a gateway whose requests cost more than its part takes no turns alone",
+     "if sum >= most then return #lacking > 1 end", "if true then return #lacking > 1 end"},
     {"a unit given up for a waiting gateway is granted to another one", "held_by_others - reserved",
      "held_by_others"},
     {"a unit is passed on before it is used", "lock and 0 or 500", "0"},

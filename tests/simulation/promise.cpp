@@ -25,7 +25,7 @@ std::string broken_bucket(const ScheduleTerms& terms, const std::vector<Admissio
                 static_cast<double>(terms.per.count());
         if (owed <= 0)
             from = each.at;
-        owed = std::max(owed, 0.0) + 1;
+        owed = std::max(owed, 0.0) + static_cast<double>(each.cost);
         before = each.at;
         if (owed > burst + 1e-6)
             return "a bucket owes " + std::to_string(owed) + " of " + std::to_string(burst) +
@@ -44,9 +44,10 @@ std::string broken_span(const ScheduleTerms& terms, const std::vector<Admission>
     const std::uint64_t number = larger_number(terms);
     const std::uint64_t most = terms.algorithm == Algorithm::fixed_window ? 2 * number : number;
     for (std::size_t from = 0; from < admitted.size(); ++from) {
+        std::uint64_t count = 0;
         for (std::size_t to = from; to < admitted.size(); ++to) {
             const Instant length = admitted[to].at - admitted[from].at;
-            const std::uint64_t count = to - from + 1;
+            count += admitted[to].cost;
             if (length >= span)
                 break;
             if (count > most)
@@ -98,7 +99,7 @@ std::string broken_promise(const ScheduleTerms& terms, const Outcome& outcome) {
         if (terms.anchor == limits::Anchor::clock) {
             std::map<std::int64_t, std::uint64_t> windows;
             for (const Admission& each : admitted)
-                if (++windows[each.window] > larger_number(terms))
+                if ((windows[each.window] += each.cost) > larger_number(terms))
                     return "window " + std::to_string(each.window) + " at " +
                            std::to_string(each.at / 1000) + " us";
             continue;

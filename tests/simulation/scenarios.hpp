@@ -425,9 +425,9 @@ inline constexpr Scenario all[] = {
      [](Simulation& of) {
          of.reload(1, 100, 1);
          start_both(of);
-         of.busy(1, ms(2000), ms(2050));
+         of.busy(1, ms(2000), ms(5900));
+         of.at(ms(2049), [&] { of.lose_syncs(1, ms(3500)); });
          of.busy(0, ms(2050), ms(5900));
-         of.busy(1, ms(2200), ms(5900));
      },
      Scenario::Breaks::number, 100, 0, 2, limits::Anchor::first_request, false, 100, 1},
     {"a gateway knows the fences that the store forgets, and its clock is years ahead", 300ms,

@@ -231,14 +231,17 @@ void Simulation::tick(Gateway& gateway) {
 limits::Decision Simulation::admit(Gateway& gateway, int key) {
     const limits::LimitPtr& limit = gateway.limits[static_cast<std::size_t>(key)];
     const limits::Charge charge{
-        .limit = limit.get(), .quota = gateway.number, .burst = gateway.burst, .cost = terms_.cost};
+        .limit = limit.get(),
+        .quota = gateway.number,
+        .burst = gateway.burst,
+        .cost = terms_.cost_at(gateway.index)};
     const Now now = gateway.now();
     limits::Decision decision = limits::admit({&charge, 1}, now);
     if (decision.allowed() && terms_.lock) {
         grant_lease(gateway, key, std::move(decision.permit));
     } else if (decision.allowed()) {
         const std::int64_t window = window_of({.limit = limit}, now);
-        outcome_.admitted.push_back({now_, gateway.index, key, window});
+        outcome_.admitted.push_back({now_, gateway.index, key, window, charge.cost});
         note("g" + std::to_string(gateway.index) + " admits in " + std::to_string(window));
     }
     return decision;
@@ -252,11 +255,11 @@ void Simulation::ask(Gateway& gateway) {
         .limit = one_gateway_[static_cast<std::size_t>(key)].get(),
         .quota = terms_.number,
         .burst = terms_.burst,
-        .cost = terms_.cost};
+        .cost = terms_.cost_at(gateway.index)};
     if (now_ >= terms_.begin.count())
         outcome_.asked += 1;
     if (!terms_.faults && limits::admit({&alone, 1}, now).allowed() && now_ >= terms_.begin.count())
-        outcome_.one_gateway += 1;
+        outcome_.one_gateway += alone.cost;
     // Without ask_store the store has said that there is no more for now, or cannot be asked.
     if (const auto decision = admit(gateway, key); decision.allowed() || decision.ask_store == 0)
         return;
@@ -265,7 +268,7 @@ void Simulation::ask(Gateway& gateway) {
         .key = {},
         .numbers = {gateway.number, gateway.burst}};
     const std::string name = "c" + std::to_string(key);
-    if (gateway.client->want(name, counter, terms_.cost, now) != Wanted::asked)
+    if (gateway.client->want(name, counter, alone.cost, now) != Wanted::asked)
         return;
     gateway.waiting[name].emplace_back(key, now_);
     tick(gateway);

@@ -33,7 +33,11 @@ struct ScheduleTerms {
     Duration per = std::chrono::milliseconds{400};
     Duration time_to_live = std::chrono::seconds{1};
     Duration length = std::chrono::seconds{6};
-    std::uint64_t cost = 1; // of a request
+    std::uint64_t cost = 1;                // of a request
+    std::vector<std::uint64_t> costs = {}; // of a request at each gateway; empty: `cost`
+    [[nodiscard]] std::uint64_t cost_at(int gateway) const {
+        return costs.empty() ? cost : costs.at(static_cast<std::size_t>(gateway));
+    }
     int gateways = 3;
     int keys = 1;
     Duration begin{};  // from when on Outcome counts what was asked
@@ -57,7 +61,8 @@ struct Admission {
     int gateway = 0;
     int key = 0;
     std::int64_t window = 0; // by the gateway's wall clock
-    Instant end = 0;         // of a lease: from when on its holder is sure not to work any more
+    std::uint64_t cost = 1;
+    Instant end = 0; // of a lease: from when on its holder is sure not to work any more
     std::uint64_t fence = 0;
 };
 
@@ -73,7 +78,8 @@ struct SimulatedLease {
 struct Outcome {
     std::vector<Admission> admitted;
     std::uint64_t asked = 0;
-    std::uint64_t one_gateway = 0; // admissions, had one gateway got all requests: without faults
+    std::uint64_t one_gateway =
+        0; // units admitted, had one gateway got all requests: without faults
     std::uint64_t store_calls = 0;
     // When nothing was left that knew the highest fencing number: neither a gateway nor the store.
     std::vector<Instant> fences_forgotten;

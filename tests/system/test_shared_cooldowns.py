@@ -78,7 +78,7 @@ class OneForAll(SharedCooldowns):
     def test_a_gateway_that_starts_heeds_what_is_under_way(self):
         first = self.gateway("a")
         self.pause(first, 60)
-        wait_until(lambda: self.redis.command("exists", "stint:{0}:p").strip() == "1", "a pause")
+        wait_until(lambda: self.redis.command("exists", "{stint}:p").strip() == "1", "a pause")
         late = self.gateway("b")
         self.wait_until_paused(late)
         self.assertEqual(fetch(late.port).status, 429)

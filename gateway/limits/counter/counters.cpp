@@ -96,7 +96,8 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
             const ChargeTerms whole = this->terms(shard, charge);
             if (terms.quota < whole.quota || terms.burst < whole.burst)
                 ShareTable::note_want(
-                    verdict, shard.shares, counter_of(charge.key), shares_, now.steady);
+                    verdict, shard.shares, counter_of(charge.key), charge.cost, shares_,
+                    now.steady);
         }
         return verdict;
     }

@@ -72,11 +72,14 @@ void ShareTable::note_want(
     Verdict& verdict,
     const std::unique_ptr<ShareTable>& table,
     Hash128 key,
+    std::uint64_t cost,
     const SharePolicy& policy,
     SteadyTime now) noexcept {
     Entry* const entry = table != nullptr ? table->find(key) : nullptr;
-    if (entry != nullptr)
+    if (entry != nullptr) {
         entry->demand.wanted_at = now;
+        entry->demand.cost = cost;
+    }
     const Share* const share = entry != nullptr ? entry->held_share() : nullptr;
     verdict.lack = policy.lack(share, now);
     if (share != nullptr && now < share->more_at)

@@ -75,13 +75,14 @@ class ShareTable {
     // False if there is neither.
     static bool narrow(
         ChargeTerms& terms, const Entry* entry, const SharePolicy& policy, SteadyTime now) noexcept;
-    // Records that the key's share is too small for a charge (ShareDemand::wanted_at, if the key
-    // has an entry). Says in the refusal whether the store can be asked for more
+    // Records that the key's share is too small for a charge of `cost` (ShareDemand, if the key has
+    // an entry). Says in the refusal whether the store can be asked for more
     // (SharePolicy::lack()), and shortens its wait to Share::more_at.
     static void note_want(
         Verdict& verdict,
         const std::unique_ptr<ShareTable>& table,
         Hash128 key,
+        std::uint64_t cost,
         const SharePolicy& policy,
         SteadyTime now) noexcept;
     // Finds the key's entry, or makes one without a share; nullptr if there is no room, or no

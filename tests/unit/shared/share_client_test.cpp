@@ -15,20 +15,34 @@ std::string name_of(int other) {
 
 } // namespace
 
-TEST_CASE("a want asks the store for all there is, and is told when the share has grown") {
+TEST_CASE("a want asks the store for a little, and is told when the share has grown") {
     Gateway gateway;
     CHECK(gateway.want() == Wanted::failed); // no session yet
     gateway.join();
     CHECK(gateway.request().ask_store == 1);
     CHECK(gateway.want() == Wanted::asked);
-    CHECK(gateway.wants() == "10");
-    CHECK(gateway.want() == Wanted::asked); // the same call
+    CHECK(gateway.wants() == "1"); // an eighth of 10
     CHECK(gateway.syncs() == 1);
     CHECK(gateway.log.empty());
     gateway.answer(gateway.sync_reply(4, 4));
     CHECK(gateway.log == "answered c; ");
     CHECK(gateway.client.share("c") == 4);
     CHECK(gateway.request().allowed());
+}
+
+TEST_CASE("wants that come while others go on ask for all there is, and are told together") {
+    Gateway gateway;
+    gateway.join();
+    CHECK(gateway.want() == Wanted::asked);
+    CHECK(gateway.want() == Wanted::asked); // while the call is on its way
+    CHECK(gateway.syncs() == 1);
+    gateway.answer(gateway.sync_reply(1, 1));
+    CHECK(gateway.log.empty());
+    CHECK(gateway.syncs() == 2);
+    CHECK(gateway.wants() == "10");
+    gateway.answer(gateway.sync_reply(4, 4));
+    CHECK(gateway.log == "answered c; ");
+    CHECK(gateway.client.share("c") == 4);
 }
 
 TEST_CASE("once the store has said that there is no more, requests do not ask it for a while") {
@@ -120,7 +134,7 @@ TEST_CASE("a want that comes while another call is on its way is asked by the ne
     gateway.client.answered(less, gateway.sync_reply(4, 4), gateway.now);
     CHECK(gateway.log.empty());
     CHECK(gateway.syncs() == 3);
-    CHECK(gateway.wants() == "10");
+    CHECK(gateway.wants() == "1");
     gateway.answer(gateway.sync_reply(9, 9));
     CHECK(gateway.log == "answered c; ");
 }

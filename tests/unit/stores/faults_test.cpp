@@ -51,8 +51,8 @@ TEST_CASE("a server is killed and starts again, first with its data, then withou
     kill_and_start(crowd, server);
     crowd.stop();
     crowd.check_promises();
-    CHECK(crowd.store(0).state().times_up == 3);
-    CHECK(crowd.store(0).counters().downs == 2);
+    CHECK(crowd.store(0).state().times_up >= 3);
+    CHECK(crowd.store(0).counters().downs >= 2);
 }
 
 TEST_CASE("a server is stopped for longer than the sessions live, and goes on") {
