@@ -41,9 +41,10 @@ Http2Times::Wait Http2Times::present_wait(bool idle) const noexcept {
         return Wait::head;
     if (drain_.announced())
         return Wait::drain;
-    if (idle)
-        return wait_ == Wait::parked ? Wait::parked : Wait::idle;
-    return Wait::nothing;
+    if (!idle)
+        return Wait::nothing;
+    const bool silent = session_.frames().part() == part_; // else the input is parked no more
+    return wait_ == Wait::parked && silent ? Wait::parked : Wait::idle;
 }
 
 // True if the deadline that is armed is that of `wait`.

@@ -55,7 +55,7 @@ class Http2Times {
     net::DeadlineOf<Http2Times, &Http2Times::on_unacknowledged> settings_time_{*this};
     Wait wait_ = Wait::nothing; // the wait that time_ ends
     std::uint64_t sent_ = 0;    // bytes sent when Wait::send was armed
-    std::uint64_t part_ = 0;    // the number of what Wait::head is armed for
+    std::uint64_t part_ = 0;    // the last part that had begun when time_ was armed
     SteadyTime part_begun_{};   // when it was armed
 };
 

@@ -125,6 +125,15 @@ class Locks(PermitsOverHttp2):
         client.close()
         wait_until(lambda: self.held(stint) == 0, "the lease to end")
 
+    def test_a_connection_that_was_silent_before_holds_its_leases(self):
+        stint = self.only(timeouts={"idle": "2s"})
+        client = self.client(stint, seconds=1.3)
+        self.assertFalse(client.until_gone())  # it is parked after a second
+        client.sock.settimeout(2.5)
+        self.assertEqual(self.call(client, leases("only", "connection")).status, 201)
+        self.assertFalse(client.until_gone())
+        self.assertEqual(self.held(stint), 1)
+
     def test_a_lease_of_a_stream_ends_with_it_and_no_other(self):
         stint = self.both()
         client = self.client(stint)

@@ -13,10 +13,6 @@ using namespace stint::test;
 
 namespace {
 
-std::string with(std::string_view lines) {
-    return std::string{lines} + "\n" + std::string{plain};
-}
-
 // No head of a test is fast enough, unless it comes whole.
 constexpr std::string_view no_head_is = "min_rate: {head: 1GiB, body: off, after: 1ms}";
 
@@ -101,6 +97,23 @@ TEST_CASE("what does not come to its end in time ends the HTTP/2 connection") {
         CHECK(ended_with_goaway(peers.client));
         CHECK(peers.gateway.context().counters.slow_heads == 0);
     }
+}
+
+TEST_CASE("a request that is answered at once begins the idle time of an HTTP/2 connection anew") {
+    Http2 peers{"timeouts: {idle: 10s}\n"
+                "routes: [{name: all, match: {path: /}, respond: {body: hi}}]"};
+    peers.gateway.settle();
+    peers.gateway.pass(2s);
+    peers.gateway.settle();
+    REQUIRE(peers.gateway.context().parked.size() == 1);
+
+    peers.client.send(request(1));
+    peers.client.read_until(frame(data, end_stream, 1, "hi"));
+    peers.gateway.settle();
+    CHECK(peers.gateway.context().parked.empty());
+    peers.gateway.pass(2s); // the first part of the idle time, before a connection is parked
+
+    CHECK(peers.gateway.context().parked.size() == 1);
 }
 
 TEST_CASE("a preface that comes too slowly is answered as a slow head of HTTP/1") {

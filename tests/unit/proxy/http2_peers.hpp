@@ -40,6 +40,11 @@ inline std::string upload(int stream) {
     return frame(headers, end_headers, stream, get_fields);
 }
 
+// These lines, and the route to the upstream.
+inline std::string with(std::string_view lines) {
+    return std::string{lines} + "\n" + std::string{plain};
+}
+
 // A gateway whose listener takes HTTP/2, and a client that has begun with it.
 struct Http2 {
     explicit Http2(std::string_view yaml, bool half_close = false)
