@@ -60,6 +60,21 @@ TEST_CASE("a request that was reset in the bytes that brought it reaches no upst
     CHECK_FALSE(peers.gateway.upstream.called());
 }
 
+TEST_CASE("a response's head of max_head reaches a client of HTTP/2") {
+    Http2 peers{with("max_head: 64KiB")};
+    peers.client.send(request(1));
+    Wire upstream = peers.gateway.upstream.accept();
+    upstream.read_head();
+    std::string head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n";
+    for (int i = 0; i < 64; ++i) // no value that Huffman's code makes shorter
+        head += "X-" + std::to_string(i) + ": " + std::string(1000, '\xa0') + "\r\n";
+    head += "X: " + std::string(64 * 1024 - 7 - head.size(), '\xa0') + "\r\n\r\n";
+    REQUIRE(head.size() == 64 * 1024);
+    upstream.send(head + "hi");
+
+    peers.client.read_until(frame(data, end_stream, 1, "hi"));
+}
+
 TEST_CASE("HTTP/1 is served where a client may begin with HTTP/2") {
     InProcessGateway gateway{plain, {.http2_prior_knowledge = true}};
     Wire client = gateway.connect();
