@@ -104,8 +104,9 @@ class ClientStream {
     virtual void drop_buffered_body() noexcept = 0;
     // Reads the next piece of the body into `into`.
     [[nodiscard]] virtual net::Task<BodyPiece> read_body(net::Block& into) = 0;
-    // Notes that the upstream has taken so many bytes of the body. A protocol with flow control
-    // then lets the client send as many more.
+    // Notes that the upstream, or a handler that keeps them, has taken so many bytes of the body,
+    // those of buffered_body() included. A protocol with flow control then lets the client send as
+    // many more.
     virtual void consumed(std::size_t) noexcept {}
     // Reads and drops the rest of the body, if it is small and comes soon, so that the connection
     // can carry another request.

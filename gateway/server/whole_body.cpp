@@ -17,6 +17,7 @@ net::Task<std::optional<http::HeadError>> WholeBody::read(Duration time, std::st
     if (!allowed)
         co_return timed_out_ ? late : broken;
     stream_.drop_buffered_body();
+    stream_.consumed(into.size());
     net::Block block = loop_.body_blocks.borrow();
     while (!stream_.body_done()) {
         const BodyPiece piece = co_await stream_.read_body(block);

@@ -32,6 +32,14 @@ class FakeStream final : public server::ClientStream {
         body_done_ = left_ == 0 && head_.framing.kind != BodyFraming::Kind::chunked;
     }
 
+    // Bytes of the body that came with its head.
+    void give_with_head(std::string bytes) {
+        with_head_ = std::move(bytes);
+        buffered_body_ = with_head_;
+        bytes_in_ += with_head_.size();
+        left_ -= with_head_.size();
+        body_done_ = left_ == 0;
+    }
     // Begins the request, and runs it as far as it goes.
     void start(const net::Executor& executor, server::Service& service) {
         handler_ = service.make_handler(*this);
@@ -82,7 +90,7 @@ class FakeStream final : public server::ClientStream {
         allowed = true;
         return head_.expects_continue && stalls ? put("100 ") : server::Sent::all;
     }
-    void drop_buffered_body() noexcept override {}
+    void drop_buffered_body() noexcept override { buffered_body_ = {}; }
     net::Task<server::BodyPiece> read_body(net::Block& into) override {
         cancelled_ = false; // a cancel() ends only a wait that is pending
         while (arrived_.empty() && !ends_ && !gone_ && !cancelled_)
@@ -182,6 +190,7 @@ class FakeStream final : public server::ClientStream {
     http::HeadParser parser_{8192};
     std::array<Field, 32> fields_;
     std::uint64_t left_ = 0;
+    std::string with_head_;
     std::string arrived_;
     bool ends_ = false;
     std::string trailer_;

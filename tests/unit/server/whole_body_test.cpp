@@ -18,9 +18,12 @@ using namespace std::chrono_literals;
 namespace {
 
 struct Reading {
-    explicit Reading(const std::string& fields, bool stalls = false)
+    explicit Reading(
+        const std::string& fields, bool stalls = false, const std::string& with_head = "")
         : stream{peer, "POST / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n"} {
         REQUIRE(stream.parsed);
+        if (!with_head.empty())
+            stream.give_with_head(with_head);
         stream.stalls = stalls;
         net::asio::co_spawn(
             context,
@@ -72,6 +75,18 @@ TEST_CASE("a body is read whole, piece by piece") {
     CHECK(reading.status() == 0);
     CHECK(reading.text == "helloworld");
     CHECK(reading.loop.deadlines.empty());
+}
+
+TEST_CASE("a client with a window may send as much as was read, also of what came with the head") {
+    Reading reading{"Content-Length: 10\r\n", false, "hello"};
+    CHECK(reading.stream.credit == 5);
+
+    reading.give("worl");
+    CHECK(reading.stream.credit == 9);
+    reading.give("d");
+
+    REQUIRE(reading.done);
+    CHECK(reading.text == "helloworld");
 }
 
 TEST_CASE("a body that does not come in time is a 408") {
