@@ -144,7 +144,9 @@ void Http2Connection::look(Http2Stream& stream) {
         if (!state.closed)
             dispatch(stream);
     }
-    if (state.closed && state.handler && !state.out.done() && !std::exchange(state.told_gone, true))
+    // A tunnel goes on after the end of its response, unless the client has ended its side, too.
+    const bool over = state.out.done() && (state.in.ended() || !stream.head().extended_connect);
+    if (state.closed && state.handler && !over && !std::exchange(state.told_gone, true))
         state.handler->on_client_gone();
     stream.wake();
     if (state.handler && !state.running && state.next != Step::pending) {

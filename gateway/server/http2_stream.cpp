@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <random>
 #include <utility>
 
@@ -26,6 +27,9 @@ constexpr std::size_t most_copied = 4 * 1024;
 
 // Memory that a stream keeps for its next request.
 constexpr std::size_t most_kept = 16 * 1024;
+
+// A tunnel of which one side is not read is looked at after each such time.
+constexpr Duration poll_interval = std::chrono::seconds{1};
 
 // A DATA frame's head is counted with the bytes sent.
 constexpr std::size_t frame_head = 9;
@@ -106,9 +110,20 @@ void Http2Stream::watch_sending() {
         stall_, http2_->host().settings().head_timeout, net::read_coarse_clock());
 }
 
-// The client takes no more of a response whose handler has ended: its memory is needed.
+// The client takes no more of a response whose handler has ended: its memory is needed. Or it is
+// time to look at a tunnel.
 void Http2Stream::on_stalled() noexcept {
-    http2_->reset(*this, Http2Error::cancel);
+    if (!state.handler)
+        return http2_->reset(*this, Http2Error::cancel);
+    watch_for_reset(true);
+    state.handler->poll_tunnel();
+}
+
+void Http2Stream::watch_for_reset(bool on) noexcept {
+    if (!on)
+        stall_.disarm();
+    else if (!stall_.armed())
+        http2_->host().loop().deadlines.arm(stall_, poll_interval, net::read_coarse_clock());
 }
 
 // --- the request's body ---

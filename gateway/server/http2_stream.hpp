@@ -86,7 +86,7 @@ class Http2Stream final : public ClientStream {
     [[nodiscard]] net::Stream* raw_body() noexcept override { return nullptr; }
     [[nodiscard]] net::Task<std::unique_ptr<net::ByteEnd>>
     take_over(std::span<const char>& early) override;
-    void watch_for_reset(bool) noexcept override {}
+    void watch_for_reset(bool on) noexcept override;
 
   private:
     [[nodiscard]] Sent
@@ -98,6 +98,7 @@ class Http2Stream final : public ClientStream {
     Http2Connection* http2_ = nullptr;
     std::array<net::Event, 2> flushes_; // signalled when bytes of the response were sent
     net::Event read_;                   // signalled when bytes of the body have come
+    // For watch_for_reset() as long as there is a handler, and then for watch_sending().
     net::DeadlineOf<Http2Stream, &Http2Stream::on_stalled> stall_{*this};
     bool trailers_ = false;  // the response may have a trailer
     bool cancelled_ = false; // cancel() has ended the wait

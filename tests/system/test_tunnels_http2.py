@@ -1,12 +1,14 @@
 """WebSockets of clients that speak HTTP/2 (RFC 8441): all that test_tunnels.py asks, and what only they have."""
 
+import contextlib
 import threading
+import time
 import unittest
 
 import test_tunnels
 from support import websocket
 from support.case import config
-from support.http2 import Http2Client
+from support.http2 import Gone, Http2Client
 from support.http2_websocket import CONNECT_PROTOCOL, Http2WebSocket
 from support.waiting import wait_until
 
@@ -112,6 +114,55 @@ class TunnelsOverHttp2(test_tunnels.Tunnels):
         client.send(b"x")
         self.assertTrue(client.ends())
         self.assertEqual(client.broken, 8)  # CANCEL (RFC 8441 section 5)
+
+    def test_a_reset_ends_a_tunnel_whose_upstream_has_ended_its_side_and_does_not_read(self):
+        go_on = threading.Event()
+        self.addCleanup(go_on.set)
+
+        def script(connection):
+            websocket.answer_handshake(connection)
+            connection.half_close()
+            go_on.wait(30)
+
+        stint = self.before(script)
+        client = self.opened(stint)
+        self.assertTrue(client.ends())
+        sender = threading.Thread(target=self.send_until_gone, args=(client,))
+        sender.start()
+        wait_until(lambda: self.takes_nothing(client), "a window that is used up and not given back")
+        client.reset()
+        wait_until(lambda: self.open_tunnels(stint) == 0, "the tunnel to end")
+        client.close()
+        sender.join(30)
+
+    def test_an_upstream_that_breaks_off_ends_a_tunnel_whose_client_takes_nothing(self):
+        go_on = threading.Event()
+
+        def script(connection):
+            websocket.answer_handshake(connection)
+            connection.read_exactly(1)
+            connection.send(bytes(500_000))
+            go_on.wait(30)
+            connection.reset()
+
+        stint = self.before(script)
+        client = self.opened(stint)
+        client.client.gives_window = False
+        client.send(b"x")
+        wait_until(lambda: len(client.response.body) == 65_535, "a window that is used up")
+        go_on.set()
+        wait_until(lambda: self.open_tunnels(stint) == 0, "the tunnel to end")
+        self.assertTrue(client.ends())
+        self.assertEqual(client.broken, 8)
+
+    @staticmethod
+    def takes_nothing(client):
+        return all(time.sleep(0.01) or client.window == 0 for _ in range(30))
+
+    @staticmethod
+    def send_until_gone(client):
+        with contextlib.suppress(Gone):
+            client.send(bytes(20_000_000))
 
     def test_a_tunnel_that_the_upstream_does_not_read_stalls_no_other_stream(self):
         go_on = threading.Event()
