@@ -70,21 +70,26 @@ Http2Request::Range Http2Request::put(std::string_view text) {
     return range;
 }
 
-Http2Request::Size Http2Request::add(std::string_view name, std::string_view value) {
+Http2Request::Size Http2Request::count(std::string_view name, std::string_view value) noexcept {
     bytes_ += name.size() + value.size() + field_overhead;
-    const bool pseudo = name.starts_with(':');
-    count_ += !pseudo || name == ":authority" ? 1 : 0; // which becomes Host
-    if (bytes_ > bounds_.max_head || count_ > bounds_.max_fields) [[unlikely]] {
+    count_ += !name.starts_with(':') || name == ":authority" ? 1 : 0; // which becomes Host
+    if (bytes_ <= bounds_.max_head && count_ <= bounds_.max_fields) [[likely]]
+        return Size::within;
+    const bool absurd =
+        bytes_ / absurd_factor >= bounds_.max_head || count_ / absurd_factor >= bounds_.max_fields;
+    return absurd ? Size::absurd : Size::exceeded;
+}
+
+Http2Request::Size Http2Request::add(std::string_view name, std::string_view value) {
+    if (const Size size = count(name, value); size != Size::within) [[unlikely]] {
         note(
             {431, count_ > bounds_.max_fields ? "The head has too many fields."
                                               : "The request's fields are larger than max_head."});
-        const bool absurd = bytes_ / absurd_factor >= bounds_.max_head ||
-                            count_ / absurd_factor >= bounds_.max_fields;
-        return absurd ? Size::absurd : Size::exceeded;
+        return size;
     }
     if (!valid_value(value)) [[unlikely]]
         note({400, "A header field's value is malformed."});
-    else if (pseudo)
+    else if (name.starts_with(':'))
         add_pseudo(name, value);
     else if (!valid_name(name))
         note({400, "A header field's name is malformed."});

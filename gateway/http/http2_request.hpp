@@ -33,6 +33,9 @@ class Http2Request {
     void begin(const HeadBounds& bounds) noexcept;
     // Takes one decoded field. Copies its bytes. Throws std::bad_alloc.
     [[nodiscard]] Size add(std::string_view name, std::string_view value);
+    // Takes one decoded field of the trailer, which counts with the head, and is dropped. May be
+    // called after finish().
+    [[nodiscard]] Size count(std::string_view name, std::string_view value) noexcept;
     // Notes a field that the decoder has refused: the request is malformed.
     void add_malformed() noexcept { note({400, "A field's name or value is malformed."}); }
     // Ends the head. ends_stream: no body follows. Fills `into`, whose views are valid until the

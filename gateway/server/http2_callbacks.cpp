@@ -107,8 +107,8 @@ int Http2Session::Callbacks::add_field(
     bool valid,
     void* user) {
     Http2Stream* const stream = stream_of(session, frame.hd.stream_id);
-    if (stream == nullptr || !is_request_head(frame))
-        return 0; // trailers are dropped, as HTTP/1 drops them
+    if (stream == nullptr)
+        return 0;
     return guarded([&] {
         if (self(user).events_.on_field(*stream, name, value, valid))
             return 0;

@@ -31,9 +31,12 @@ Http2Stream* Http2Connection::on_request_begun(std::int32_t id) {
 bool Http2Connection::on_field(
     Http2Stream& stream, std::string_view name, std::string_view value, bool valid) {
     using Size = http::Http2Request::Size;
-    if (!valid)
-        stream.state.fields.add_malformed();
-    const Size size = stream.state.fields.add(name, value);
+    http::Http2Request& fields = stream.state.fields;
+    const bool of_head = stream.state.phase == Http2StreamState::Phase::head;
+    if (!valid && of_head)
+        fields.add_malformed();
+    // Trailers are dropped, as HTTP/1 drops them.
+    const Size size = of_head ? fields.add(name, value) : fields.count(name, value);
     if (size != Size::within)
         on_glitch(observe::Http2Glitch::header_list);
     if (size == Size::absurd)

@@ -45,8 +45,8 @@ class Http2Events {
   public:
     // A request begins. Returns its stream, or nullptr to refuse it.
     virtual Http2Stream* on_request_begun(std::int32_t id) = 0;
-    // A field of the head, in turn. valid: false if it has bytes that no field may have. Returns
-    // false if the rest of the head is not worth decoding.
+    // A field of the head, in turn; or one of the trailer, after on_head(). valid: false if it has
+    // bytes that no field may have. Returns false if the rest is not worth decoding.
     virtual bool
     on_field(Http2Stream& stream, std::string_view name, std::string_view value, bool valid) = 0;
     // The head is complete. ends: no body follows.

@@ -84,6 +84,7 @@ class Flood:
 
 NO_MORE = 1 << 40  # replies, that a GOAWAY stands for
 
+LARGE_FIELD = b"\x40\x01x\x7f\xa1\x1e" + b"y" * 4000  # of the decoder's table, where its index is 62
 HUNDRED = b"".join(post(i) for i in range(100))
 OPEN = post(0)
 CLOSED = OPEN + frame(RST_STREAM, 0, 1, CANCEL)
@@ -110,9 +111,12 @@ FLOODS = (
     Flood("continuation", lambda i: frame(CONTINUATION, 0, 1, b"\0\x01x\x01y"), ("flood",),
           frame(HEADERS, 0, 1, GET)),
     Flood("continuation without bytes", lambda i: frame(CONTINUATION, 0, 1), ("flood",), frame(HEADERS, 0, 1, GET)),
-    Flood("HPACK bomb, large values", bomb(b"\x40\x01x\x7f\xa1\x1e" + b"y" * 4000), ("header_list",), most=20),
+    Flood("HPACK bomb, large values", bomb(LARGE_FIELD), ("header_list",), most=20),
     Flood("HPACK bomb, empty fields", bomb(b"\x40\x01x\x00"), ("header_list",), most=20),
     Flood("HPACK bomb, cookie crumbs", bomb(b"\x60\x01a"), ("header_list",), most=20),
+    Flood("HPACK bomb in trailers",
+          lambda i: post(i) + frame(HEADERS, END_HEADERS | END_STREAM, stream_of(i),
+                                    LARGE_FIELD + b"\xbe" * (16_000 - len(LARGE_FIELD))), ("header_list",), most=20),
     Flood("heads of 300 fields", lambda i: get(i, b"\x90" * 300), ("header_list",), most=100, step=1, reply=HEADERS),
     Flood("ping", lambda _: frame(PING, 0, 0, bytes(8)), ("ping", "flood")),
     Flood("ping acknowledgements", lambda _: frame(PING, ACK, 0, bytes(8)), ("ping",)),

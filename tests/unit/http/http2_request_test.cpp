@@ -118,6 +118,18 @@ TEST_CASE("a list four times larger than its bound is not worth decoding") {
         Http2Request::Size::absurd);
 }
 
+TEST_CASE("a trailer counts as a part of its head, and is not kept") {
+    using Size = Http2Request::Size;
+    Played played{get(), false, {.max_head = 300, .max_target = 100, .max_fields = 6}};
+    REQUIRE(played.status() == 200);
+    Http2Request& request = played.request;
+    CHECK(request.count("x", std::string(50, 'x')) == Size::within);
+    CHECK(request.count("x", std::string(200, 'x')) == Size::exceeded);
+    CHECK(request.count("x", std::string(900, 'x')) == Size::absurd);
+    CHECK(played.head.fields.size() == 1);
+    CHECK_FALSE(played.error);
+}
+
 TEST_CASE("a target longer than max_target is answered with 414") {
     const HeadBounds bounds{.max_head = 16'384, .max_target = 3, .max_fields = 9};
     CHECK(Played{get(), true, bounds}.status() == 414);
