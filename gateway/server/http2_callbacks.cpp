@@ -34,6 +34,9 @@ bool blames_client(std::uint32_t code) noexcept {
 constexpr std::uint64_t few_priorities = 20;
 constexpr std::uint64_t few_window_updates = 100;
 
+// A DATA frame of fewer bytes, cut by the client's window, explains no further WINDOW_UPDATE.
+constexpr std::size_t least_cut = 128;
+
 // A client that stops sends two of them (RFC 9113 section 6.8).
 constexpr std::uint32_t few_goaways = 2;
 
@@ -263,6 +266,7 @@ ssize_t Http2Session::Callbacks::read_body(
         return failed;
     if (size == 0 && !last)
         return NGHTTP2_ERR_DEFERRED;
+    self(user).tiny_ = size == most && size < least_cut;
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (last)
         *flags |= NGHTTP2_DATA_FLAG_EOF;
@@ -294,7 +298,7 @@ int Http2Session::Callbacks::send_data(
             return static_cast<int>(NGHTTP2_ERR_WOULDBLOCK);
         if (took == Http2Events::Took::never)
             return static_cast<int>(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE);
-        ++self(user).data_frames_sent_;
+        self(user).data_frames_sent_ += self(user).tiny_ ? 0 : 1;
         self(user).useful_ += size;
         return 0;
     });

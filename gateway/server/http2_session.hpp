@@ -141,10 +141,11 @@ class Http2Session {
     const std::uint32_t stream_window_;
     std::uint64_t requests_ = 0;
     std::uint64_t priorities_ = 0;
-    std::uint64_t data_frames_sent_ = 0;
+    std::uint64_t data_frames_sent_ = 0; // without the tiny ones
     std::uint64_t window_updates_ = 0;
     std::uint32_t goaways_ = 0;  // received
     std::uint32_t settings_ = 0; // SETTINGS received that were no acknowledgement
+    bool tiny_ = false;          // the DATA frame under way is small because the window is
     bool flooded_ = false;
     bool in_head_ = false;        // CONTINUATION belongs to a head that was not refused
     bool head_unclaimed_ = false; // HEADERS have come, and no stream has taken them so far

@@ -7,7 +7,7 @@ from hyperframe.frame import SettingsFrame, WindowUpdateFrame
 
 from support.case import SystemTest, config
 from support.certificates import Authority
-from support.floods import FLOODS, Attacker
+from support.floods import DRIBBLE, FLOODS, Attacker
 from support.http2 import Gone, Http2Client
 from support.upstream import answer
 from support.waiting import wait_until
@@ -46,6 +46,12 @@ class Floods(FloodsTest):
     def test_each_ends_its_connection(self):
         stint = self.start(listener={"h2c": True})
         self.play_all(stint, self.client(stint))
+
+    def test_windows_that_are_opened_byte_by_byte(self):
+        stint = self.start(answer(b"x" * 10_000), listener={"h2c": True})
+        outcome = Attacker(stint.port, DRIBBLE.prepared(), DRIBBLE.reply).play(PATIENCE, patience=3)
+        self.assertTrue(outcome.closed)
+        self.assertGreater(self.counted(stint, DRIBBLE.kinds), 0)
 
     def test_each_ends_its_connection_over_tls(self):
         authority = Authority(self.new_folder())

@@ -150,6 +150,13 @@ HOLDS = (
 )
 
 
+# Each WINDOW_UPDATE is answered by a DATA frame of one byte, if the responses are long.
+DRIBBLE = Flood(
+    "windows opened byte by byte",
+    lambda i: b"".join(window(1, stream_of(j)) for j in range(20)) + frame(PING, 0, 0, bytes(8)), ("window_update",),
+    b"".join(get(i) for i in range(20)), step=1, reply=PING, most=75, settings=settings(initial_window_size=0))
+
+
 @dataclass
 class Outcome:
     closed: bool
