@@ -3,6 +3,7 @@
 #include "http/ascii.hpp"
 #include "http/response_writer.hpp"
 #include "http/rewrite.hpp"
+#include "http/target.hpp"
 #include "http/trailers.hpp"
 #include "http/websocket.hpp"
 #include "net/clock.hpp"
@@ -42,10 +43,13 @@ std::string new_websocket_key() {
     return http::websocket_key(nonce);
 }
 
-// True if requests for the host may come on this connection.
-bool serves(Http1Connection& connection, std::string_view host) {
+// True if requests for this host, with or without a port, may come on this connection.
+bool serves(Http1Connection& connection, std::string_view authority) {
     net::TlsSession* const tls = connection.io().tls();
-    return tls == nullptr || connection.options().tls->serves(tls->ssl(), host);
+    if (tls == nullptr)
+        return true;
+    std::string scratch;
+    return connection.options().tls->serves(tls->ssl(), http::normalise_host(authority, scratch));
 }
 
 } // namespace

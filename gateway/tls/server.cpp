@@ -100,8 +100,7 @@ Server::make(const ServerSettings& settings, std::shared_ptr<TicketKeys> keys) {
 }
 
 bool Server::serves(SSL& connection, std::string_view host) const {
-    const std::size_t colon = host.starts_with('[') ? std::string_view::npos : host.find(':');
-    return context_for(*context_, host.substr(0, colon)) == SSL_get_SSL_CTX(&connection);
+    return context_for(*context_, host) == SSL_get_SSL_CTX(&connection);
 }
 
 SslPtr Server::accept() const {

@@ -40,9 +40,9 @@ class Server {
     // holds no buffers while idle.
     [[nodiscard]] SslPtr accept() const;
 
-    // True if a connection that this server has accepted may carry requests for the host, which may
-    // have a port: a new connection to that host would be served with the same certificates and
-    // the same rules for those of clients (RFC 9110 section 7.4).
+    // True if a connection that this server has accepted may carry requests for the host: a new
+    // connection to that host would be served with the same certificates and the same rules for
+    // those of clients (RFC 9110 section 7.4). host: as http::normalise_host() returns it.
     [[nodiscard]] bool serves(SSL& connection, std::string_view host) const;
 
     [[nodiscard]] const std::vector<Expiry>& expiries() const noexcept { return expiries_; }

@@ -34,8 +34,9 @@ std::string_view take_vector(std::string_view& rest) noexcept {
     return taken.substr(0, size);
 }
 
-// Returns the server name of the client's hello as it was sent; empty if there is none. The
-// extension is a list with one entry of type 0 (host_name).
+// Returns the server name of the client's hello; empty if there is none. The extension is a list
+// with one entry of type 0 (host_name). The final dot that it must not have is left out, as of the
+// host of a request.
 std::string_view name_in_hello(SSL* ssl) noexcept {
     const unsigned char* data = nullptr;
     std::size_t size = 0;
@@ -46,7 +47,10 @@ std::string_view name_in_hello(SSL* ssl) noexcept {
     if (entry.empty() || entry.front() != TLSEXT_NAMETYPE_host_name)
         return {};
     entry.remove_prefix(1);
-    return take_vector(entry);
+    std::string_view name = take_vector(entry);
+    if (name.ends_with('.'))
+        name.remove_suffix(1);
+    return name;
 }
 
 // Chooses the context at the client's hello. OpenSSL's callback for the server name would come too

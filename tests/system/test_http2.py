@@ -252,6 +252,18 @@ class OverTls(Http2Test):
         self.assertEqual(client.get(authority="other.test").status, 421)
         self.assertEqual(client.get().status, 200)
 
+    def test_a_host_is_the_same_however_it_is_spelt(self):
+        stint = self.listening({"http": ["h2", "http/1.1"]}, "localhost", "other.test")
+        spelt = ("{}.", "{}.:1234", "{}:", "{}:1234")
+        for own, foreign in (("localhost", "other.test"), ("other.test", "localhost")):
+            client = Http2Client.to(stint.port, self.context("h2"), own)
+            self.addCleanup(client.close)
+            for form in spelt:
+                for case in (str.lower, str.upper):
+                    with self.subTest(form=form, case=case.__name__, own=own):
+                        self.assertEqual(client.get(authority=case(form.format(own))).status, 200)
+                        self.assertEqual(client.get(authority=case(form.format(foreign))).status, 421)
+
     def test_a_preface_that_comes_too_slowly(self):
         stint = self.listening({"http": ["h2", "http/1.1"]}, min_rate={"head": "1MiB", "after": "200ms"})
         bare = socket.create_connection(("127.0.0.1", stint.port), 10)

@@ -56,6 +56,7 @@ TEST_CASE("the name that a client asks for chooses the certificate") {
     CHECK(names.shown_for("www.shop.example") == "exact");
     CHECK(names.shown_for("shop.example") == "exact");
     CHECK(names.shown_for("SHOP.example") == "exact");
+    CHECK(names.shown_for("shop.example.") == "exact");
     CHECK(names.shown_for("img.shop.example") == "wildcard");
     CHECK(names.shown_for("a.img.shop.example") == "default");
     CHECK(names.shown_for("other.example") == "default");
