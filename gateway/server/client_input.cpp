@@ -61,6 +61,7 @@ void ClientInput::on_ended(const ErrorCode& error) {
 }
 
 net::Task<> ClientInput::stop() {
+    parking_ = false; // a read that was cancelled to park must not become a wait now
     while (reading_) {
         net::cancel(io_);
         co_await ended_.wait();

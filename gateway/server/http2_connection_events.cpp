@@ -19,6 +19,7 @@ Http2Stream* Http2Connection::on_request_begun(std::int32_t id) {
         return nullptr;
     Streams::Pointer& stream = streams_.emplace_back(loop_.http2_streams.take(*this, host_.info()));
     const ConnectionSettings& now = host_.settings();
+    times_.on_request();
     stream->state.id = id;
     stream->state.fields.begin(
         {.max_head = now.max_head, .max_target = now.max_target, .max_fields = now.max_fields});

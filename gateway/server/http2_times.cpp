@@ -6,7 +6,6 @@
 #include "server/http2_connection.hpp"
 #include "server/loop.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -31,7 +30,18 @@ void Http2Times::await_settings() noexcept {
 
 void Http2Times::stop() noexcept {
     time_.disarm();
+    idle_time_.disarm();
     settings_time_.disarm();
+}
+
+void Http2Times::on_request() noexcept {
+    idle_ = false;
+    idle_time_.disarm();
+}
+
+void Http2Times::begin_idle() noexcept {
+    idle_ = true;
+    host_.loop().deadlines.arm(idle_time_, host_.settings().idle_timeout, net::read_coarse_clock());
 }
 
 Http2Times::Wait Http2Times::present_wait(bool idle) const noexcept {
@@ -51,7 +61,12 @@ Http2Times::Wait Http2Times::present_wait(bool idle) const noexcept {
 bool Http2Times::goes_on(Wait wait) const noexcept {
     return wait == wait_ && (wait != Wait::send || output_.sent() == sent_) &&
            (wait != Wait::head || session_.frames().part() == part_) &&
-           (wait == Wait::nothing || time_.armed()) && wait != Wait::idle;
+           (wait == Wait::nothing || wait == Wait::parked || time_.armed());
+}
+
+// True if the idle time has ended while a frame was coming, which was no request.
+bool Http2Times::idle_is_over(Wait wait) const noexcept {
+    return idle_ && !idle_time_.armed() && (wait == Wait::idle || wait == Wait::parked);
 }
 
 // True if a part arrives below min_head_rate. Checked whenever something has happened; head_timeout
@@ -62,12 +77,16 @@ bool Http2Times::too_slow(Wait wait) const noexcept {
                session_.frames().size(), net::read_coarse_clock() - part_begun_);
 }
 
-// Ends the connection of a client whose head is too slow, within a turn.
 void Http2Times::give_up() noexcept {
     ++host_.loop().counters.slow_heads;
     wait_ = Wait::nothing;
     time_.disarm();
-    session_.terminate(Http2Error::enhance_your_calm);
+    end(Http2Error::enhance_your_calm);
+}
+
+// Ends the connection, within a turn.
+void Http2Times::end(Http2Error error) noexcept {
+    session_.terminate(error);
     http2_.send_now();
 }
 
@@ -76,7 +95,11 @@ void Http2Times::arm(Duration length) noexcept {
 }
 
 void Http2Times::watch(bool idle) noexcept {
+    if (idle && !idle_)
+        begin_idle();
     const Wait wait = present_wait(idle);
+    if (idle_is_over(wait))
+        return end(Http2Error::none);
     if (goes_on(wait))
         return too_slow(wait) ? give_up() : void();
     wait_ = wait;
@@ -95,27 +118,24 @@ void Http2Times::watch(bool idle) noexcept {
         return arm(drain_round_trip);
     case Wait::idle:
     case Wait::parked:
-        return arm(std::min(Sheddable::park_after, now.idle_timeout));
+        return arm(Sheddable::park_after);
     }
 }
 
 void Http2Times::on_time() noexcept {
-    const Duration idle = host_.settings().idle_timeout;
     switch (std::exchange(wait_, Wait::nothing)) {
     case Wait::nothing:
+    case Wait::parked:
         return;
     case Wait::idle:
-        if (is_needed(host_))
+        if (is_needed(host_)) {
+            begin_idle();
             return watch(true);
-        if (idle > Sheddable::park_after) {
-            host_.input().park();
-            wait_ = Wait::parked;
-            return arm(idle - Sheddable::park_after);
         }
-        [[fallthrough]];
-    case Wait::parked:
-        session_.terminate(Http2Error::none);
-        return http2_.schedule();
+        host_.input().park();
+        wait_ = Wait::parked;
+        part_ = session_.frames().part();
+        return;
     case Wait::drain:
         drain_.stop(session_);
         return http2_.schedule();
@@ -125,6 +145,16 @@ void Http2Times::on_time() noexcept {
     case Wait::send: // the client takes nothing
         return net::close(host_.io());
     }
+}
+
+// A frame that has begun may be a request, and may come to its end.
+void Http2Times::on_idle_over() noexcept {
+    if (is_needed(host_))
+        return begin_idle();
+    if (wait_ == Wait::head)
+        return;
+    session_.terminate(Http2Error::none);
+    http2_.schedule();
 }
 
 void Http2Times::on_unacknowledged() noexcept {

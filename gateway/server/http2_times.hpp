@@ -14,8 +14,8 @@ namespace stint::server {
 class Http1Connection;
 class Http2Connection;
 
-// At most one wait of a connection is bounded at a time, beside that for its SETTINGS. Used on the
-// thread of its connection, and destroyed before it.
+// At most one wait of a connection is bounded at a time, beside that for its SETTINGS and its idle
+// time. Used on the thread of its connection, and destroyed before it.
 class Http2Times {
   public:
     // All arguments outlive this object.
@@ -30,6 +30,9 @@ class Http2Times {
     // Begins to wait until the client acknowledges the gateway's SETTINGS.
     void await_settings() noexcept;
     void settings_acknowledged() noexcept { settings_time_.disarm(); }
+    // A request has begun: the idle time begins anew with its end. Nothing else that a client sends
+    // does that.
+    void on_request() noexcept;
     // Arms the deadline of the present wait. idle: no stream is open.
     void watch(bool idle) noexcept;
     void stop() noexcept;
@@ -41,9 +44,13 @@ class Http2Times {
     [[nodiscard]] Wait present_wait(bool idle) const noexcept;
     [[nodiscard]] bool goes_on(Wait wait) const noexcept;
     [[nodiscard]] bool too_slow(Wait wait) const noexcept;
+    [[nodiscard]] bool idle_is_over(Wait wait) const noexcept;
+    void begin_idle() noexcept;
     void give_up() noexcept;
+    void end(Http2Error error) noexcept;
     void arm(Duration length) noexcept;
     void on_time() noexcept;
+    void on_idle_over() noexcept;
     void on_unacknowledged() noexcept;
 
     Http2Connection& http2_;
@@ -52,10 +59,12 @@ class Http2Times {
     const Http2Output& output_;
     Http2Drain& drain_;
     net::DeadlineOf<Http2Times, &Http2Times::on_time> time_{*this};
+    net::DeadlineOf<Http2Times, &Http2Times::on_idle_over> idle_time_{*this};
     net::DeadlineOf<Http2Times, &Http2Times::on_unacknowledged> settings_time_{*this};
-    Wait wait_ = Wait::nothing; // the wait that time_ ends
+    bool idle_ = false;         // idle_time_ was armed since the last request
+    Wait wait_ = Wait::nothing; // the wait that time_ ends; none if the input is parked
     std::uint64_t sent_ = 0;    // bytes sent when Wait::send was armed
-    std::uint64_t part_ = 0;    // the last part that had begun when time_ was armed
+    std::uint64_t part_ = 0;    // the last part that had begun when wait_ was set
     SteadyTime part_begun_{};   // when it was armed
 };
 

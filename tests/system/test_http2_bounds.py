@@ -2,12 +2,14 @@
 
 import json
 import threading
+import time
 import unittest
 
 from hyperframe.frame import PingFrame, SettingsFrame
 
 from support.case import SystemTest, config
-from support.http2 import Http2Client
+from support.floods import PING, PRIORITY, SETTINGS, UNKNOWN, frame, window
+from support.http2 import Gone, Http2Client
 from support.locks_case import LocksTest
 from support.locks_client import lock_path
 from support.permits_client import permits_config, permits_port, take_path
@@ -96,6 +98,27 @@ class Connections(BoundsTest):
             streams = [client.request() for _ in range(100)]
             self.assertEqual({client.response(stream).status for stream in streams}, {200})
         self.assertEqual(client.goaways, [])
+
+    def test_frames_that_are_no_requests_gain_an_idle_connection_no_time(self):
+        stint = self.start({}, timeouts={"idle": "2s"})
+        frames = {"PING": frame(PING, 0, 0, bytes(8)), "SETTINGS": frame(SETTINGS), "WINDOW_UPDATE": window(1),
+                  "PRIORITY": frame(PRIORITY, 0, 1, bytes((0, 0, 0, 3, 0))), "unknown": frame(UNKNOWN, 0, 0, b"abc")}
+        clients = [self.client(stint.port, seconds=0.1) for _ in frames]
+        left = dict(zip(frames, clients, strict=True))
+        end = time.monotonic() + 20
+        while left and time.monotonic() < end:
+            for name, client in tuple(left.items()):
+                try:
+                    client.raw(frames[name])
+                    while True:
+                        client.frame()
+                except TimeoutError:
+                    continue
+                except Gone:
+                    del left[name]
+        self.assertEqual(list(left), [])
+        for client in clients:
+            self.assertEqual([code for _, code in client.goaways], [0])
 
     def test_max_glitches(self):
         stint = self.start({"max_glitches": 20})

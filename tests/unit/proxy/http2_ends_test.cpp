@@ -116,6 +116,52 @@ TEST_CASE("a request that is answered at once begins the idle time of an HTTP/2 
     CHECK(peers.gateway.context().parked.size() == 1);
 }
 
+TEST_CASE("an idle HTTP/2 connection is parked again after a frame that is no request") {
+    Http2 peers{with("timeouts: {idle: 10s}")};
+    const std::string ping = frame(Type{6}, 0, 0, "01234567");
+    peers.gateway.settle();
+    for (int i = 0; i < 3; ++i) {
+        peers.gateway.pass(2s);
+        peers.gateway.settle();
+        CHECK(peers.gateway.context().parked.size() == 1);
+        peers.client.send(ping.substr(0, 10));
+        peers.gateway.settle();
+        peers.client.send(ping.substr(10));
+        peers.gateway.settle();
+        CHECK(peers.gateway.context().parked.empty());
+    }
+
+    peers.gateway.pass(11s);
+
+    CHECK(has(peers.client.read_to_end(), std::string_view{"\0\0\x08\x07\0\0\0\0\0", 9}));
+}
+
+TEST_CASE("a frame that has begun when the idle time is over may come to its end, and no other") {
+    Http2 peers{with("timeouts: {head: 20s, idle: 10s}")};
+    const std::string head = request(1);
+    peers.gateway.settle();
+    peers.client.send(head.substr(0, 3));
+    peers.gateway.settle();
+    peers.gateway.pass(11s);
+    std::string rest = head.substr(3);
+    SUBCASE("a request is served, and begins the time anew") {
+        peers.client.send(rest);
+        Wire upstream = peers.gateway.upstream.accept();
+        upstream.read_head();
+        upstream.send(ok);
+        peers.client.read_until(frame(data, end_stream, 1, "hi"));
+        peers.gateway.settle();
+        peers.gateway.pass(2s);
+        peers.gateway.settle();
+        CHECK(peers.gateway.context().parked.size() == 1);
+        peers.gateway.pass(11s);
+    }
+    SUBCASE("another frame gains no more") {
+        peers.client.send(frame(Type{0x55}, 0, 0, "abcdef").substr(3)); // of the same length
+    }
+    CHECK(has(peers.client.read_to_end(), std::string_view{"\0\0\x08\x07\0\0\0\0\0", 9}));
+}
+
 TEST_CASE("a preface that comes too slowly is answered as a slow head of HTTP/1") {
     InProcessGateway gateway{with(no_head_is), {.http2_prior_knowledge = true}};
     Wire client = gateway.connect();
