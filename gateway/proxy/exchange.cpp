@@ -262,9 +262,16 @@ void Exchange::poll_tunnel() noexcept {
         upgrade_->poll_peer_close();
 }
 
-// Ends all waits: their coroutines check whether the request is aborted.
+// Ends all waits: their coroutines check whether the request is aborted. What the exchange holds of
+// the limits is free at once if the client has gone, as nothing is left to be sent: over HTTP/2 the
+// bytes that told so may bring requests that need it.
 void Exchange::on_abort() noexcept {
     sender_.abort();
+    if (request_.abort_reason() == AbortReason::client_gone) {
+        endpoint_.release_place();
+        cooldown_.release();
+        request_.release({net::read_steady_clock(), request_.record().arrived().wall});
+    }
     request_.cancel_limits();
     cooldown_.cancel();
     endpoint_.cancel();

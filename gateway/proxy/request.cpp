@@ -102,6 +102,11 @@ void Request::abort(AbortReason why) noexcept {
     aborted_.on_abort();
 }
 
+void Request::release(const Now& now) noexcept {
+    admission_.permit().release(now);
+    slot_ = {};
+}
+
 void Request::end(const Now& now, std::string_view endpoint, unsigned attempts) {
     if (!admission_.settlement().empty()) [[unlikely]]
         admission_.settlement().settle_end(record_.status(), admission_.permit(), now);

@@ -97,6 +97,8 @@ class Request : private net::Deadline {
 
     // Ends the request's wait in the admission queue, or for shares, soon.
     void cancel_limits() noexcept;
+    // Gives back the slots of limits, and the place among max_requests_in_flight. Idempotent.
+    void release(const Now& now) noexcept;
     // Ends the request: settles the charges that depend on its end, releases the permit, counts and
     // logs. endpoint: text of the endpoint that the request was sent to; empty if there was none.
     void end(const Now& now, std::string_view endpoint, unsigned attempts);

@@ -80,12 +80,15 @@ net::Task<bool> Http2Connection::serve() {
 
 // --- the turn ---
 
-// Does what was noted, and sends what there is to send, until nothing is left to do at once.
+// Does what was noted, and sends what there is to send, until nothing is left to do at once. What
+// streams held that the client has reset is free before others are begun, which may need it.
 void Http2Connection::turn() noexcept {
     if (std::exchange(in_turn_, true))
         return;
     try {
         do {
+            for (Http2Stream* each = noted_; each != nullptr; each = each->state.next_listed)
+                tell_gone(*each);
             while (noted_ != nullptr) {
                 Http2Stream& stream = *noted_;
                 noted_ = stream.state.next_listed;
@@ -135,6 +138,15 @@ void Http2Connection::look_at(Http2Stream& stream) noexcept {
     schedule();
 }
 
+// Tells the handler of a stream that was closed before its end, once.
+void Http2Connection::tell_gone(Http2Stream& stream) {
+    Http2StreamState& state = stream.state;
+    // A tunnel goes on after the end of its response, unless the client has ended its side, too.
+    const bool over = state.out.done() && (state.in.ended() || !stream.head().extended_connect);
+    if (state.closed && state.handler && !over && !std::exchange(state.told_gone, true))
+        state.handler->on_client_gone();
+}
+
 // Looks at one stream: begins its request, tells its handler what has become of the client, and
 // ends it. May end the stream's life.
 void Http2Connection::look(Http2Stream& stream) {
@@ -144,10 +156,7 @@ void Http2Connection::look(Http2Stream& stream) {
         if (!state.closed)
             dispatch(stream);
     }
-    // A tunnel goes on after the end of its response, unless the client has ended its side, too.
-    const bool over = state.out.done() && (state.in.ended() || !stream.head().extended_connect);
-    if (state.closed && state.handler && !over && !std::exchange(state.told_gone, true))
-        state.handler->on_client_gone();
+    tell_gone(stream);
     stream.wake();
     if (state.handler && !state.running && state.next != Step::pending) {
         if (state.next == Step::done) {

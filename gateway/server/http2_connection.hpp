@@ -88,6 +88,7 @@ class Http2Connection final : private Http2Events {
     void after_turn();
     void on_flood();
     void end_abuse() noexcept;
+    static void tell_gone(Http2Stream& stream);
     void look(Http2Stream& stream);
     void dispatch(Http2Stream& stream);
     void end_request(Http2Stream& stream);

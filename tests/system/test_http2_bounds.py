@@ -181,6 +181,10 @@ class Waiting(BoundsTest):
         waits = [other.request() for _ in range(3)]
         self.assertEqual([status for status, _ in self.refused(other, waits, 1)], [429])
         self.assertEqual(stint.admin.limit("l")["waiting"], 4)
+        replaced = other.replace([stream for stream in waits if stream not in other.responses])
+        self.assertEqual(len(replaced), 2)
+        self.assertEqual(other.response(other.request()).status, 429)
+        self.assertFalse(any(stream in other.responses for stream in replaced))
 
     def test_its_retry_after_is_that_of_a_full_queue(self):
         told = []
@@ -239,8 +243,32 @@ class Waiting(BoundsTest):
         streams = [client.request() for _ in range(5)]
         refused = self.refused(client, streams, 2)
         self.assertEqual(refused, [(503, "1")] * 2)
+        left = [stream for stream in streams if not client.responses.get(stream)]
+        replaced = client.replace(left[1:])  # those that wait
+        more = client.request()
+        self.assertEqual(client.response(more).status, 503)
+        self.assertFalse(any(stream in client.responses for stream in replaced))
         go_on.set()
-        self.assertEqual(sorted(client.response(stream).status for stream in streams), [200] * 3 + [503] * 2)
+        self.assertEqual([client.response(stream).status for stream in (left[0], *replaced)], [200] * 3)
+
+    def test_for_an_endpoint_that_is_full(self):
+        go_on = threading.Event()
+
+        def script(connection):
+            while connection.read_request():
+                go_on.wait(20)
+                connection.send(OK)
+
+        upstream = self.start_upstream(script)
+        client = self.client(self.start_stint(config(
+            {"address": upstream.address, "max_requests": 10}, listener={"h2c": True},
+            upstream={"queue": {"max_waiting": 1}})).port)
+        streams = [client.request() for _ in range(10)]
+        upstream.wait_for_requests(10)
+        streams = client.replace(streams)
+        upstream.wait_for_requests(20)
+        go_on.set()
+        self.assertEqual({client.response(stream).status for stream in streams}, {200})
 
     def test_for_the_end_of_a_pause(self):
         paused = []
@@ -260,7 +288,9 @@ class Waiting(BoundsTest):
         for status, retry_after in self.refused(client, streams, 3):
             self.assertEqual(status, 429)
             self.assertIn(int(retry_after), (2, 3))
-        self.assertEqual(sorted(client.response(stream).status for stream in streams), [200] * 2 + [429] * 3)
+        replaced = client.replace([stream for stream in streams if not client.responses.get(stream)])
+        self.assertEqual(len(replaced), 2)
+        self.assertEqual([client.response(stream).status for stream in replaced], [200] * 2)
 
 
 class WaitingForPermits(LocksTest):

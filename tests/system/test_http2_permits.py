@@ -145,6 +145,14 @@ class Locks(PermitsOverHttp2):
         seen = len(client.responses[streams[1]].body)
         client.until(lambda: len(client.responses[streams[1]].body) > seen)
 
+    def test_a_lease_of_a_stream_is_free_for_a_call_in_the_bytes_that_reset_it(self):
+        stint = self.only()
+        client = self.client(stint)
+        stream = self.post(client, leases("only", "stream"))
+        client.until(lambda: b"event: granted" in self.body(client, stream))
+        [next_] = client.replace([stream], "POST", leases("only"), b"{}")
+        self.assertEqual(client.response(next_).status, 201)
+
     def test_a_lease_that_is_released_ends_its_stream(self):
         stint = self.only()
         client = self.client(stint)

@@ -32,9 +32,11 @@ class CooldownWait final : public limits::CooldownWaiter {
     }
     [[nodiscard]] net::Task<net::Wait::End> until_called() { return wait_.until(again_); }
 
-    // Leaves the queue at once; the wait ends with a later turn of the event loop.
+    // Leaves the queue and frees the slot at once; the wait ends with a later turn of the event
+    // loop.
     void give_up() noexcept {
         scope_->leave(*this);
+        slot_.free();
         wait_.wake();
     }
 

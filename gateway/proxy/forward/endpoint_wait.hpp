@@ -30,9 +30,11 @@ class EndpointWait final : public upstream::EndpointWaiter {
     // Waits until the queue calls this waiter, or until `at`.
     [[nodiscard]] net::Task<net::Wait::End> until_called(SteadyTime at) { return wait_.until(at); }
 
-    // Leaves the queue at once; the wait ends with a later turn of the event loop.
+    // Leaves the queue and frees the slot at once; the wait ends with a later turn of the event
+    // loop.
     void give_up() noexcept {
         queue_.leave(*this);
+        slot_.free();
         wait_.wake();
     }
 

@@ -82,6 +82,12 @@ class Http2Client:
         return self.begin(self.fields(method, path, fields, **more), body, end)
 
     def begin(self, fields, body=None, end=True) -> int:
+        stream, frames = self.made(fields, body, end)
+        self.send(*frames)
+        return stream
+
+    def made(self, fields, body=None, end=True):
+        """A request's stream and frames, which are not sent yet."""
         stream = self.next_id
         self.next_id += 2
         head = HeadersFrame(stream, self.encoder.encode(fields))
@@ -91,8 +97,17 @@ class Http2Client:
             frames.append(self.data(stream, body, end))
         elif end:
             head.flags.add("END_STREAM")
+        return stream, frames
+
+    def replace(self, streams, method="GET", path="/", body=None):
+        """Resets the streams, and begins as many in the same bytes. Returns these."""
+        frames, begun = [RstStreamFrame(stream, 8) for stream in streams], []
+        for _ in streams:
+            stream, made = self.made(self.fields(method, path), body)
+            begun.append(stream)
+            frames += made
         self.send(*frames)
-        return stream
+        return begun
 
     @staticmethod
     def data(stream, body, end=False):

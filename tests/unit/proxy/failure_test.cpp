@@ -68,8 +68,8 @@ TEST_CASE("an upstream that takes no more of a body, and does not answer either,
     }
     SUBCASE("unless its client leaves before") {
         client.close();
-        gateway.run_until([&] { return gateway.limit("slot").in_flight() == 0; });
-        CHECK(gateway.ended(Outcome::client_gone, 0) == 1);
+        gateway.run_until([&] { return gateway.ended(Outcome::client_gone, 0) == 1; });
+        CHECK(gateway.limit("slot").in_flight() == 0);
     }
     upstream.wait_closed();
     gateway.settle();

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace stint;
 using namespace stint::test;
@@ -35,6 +36,49 @@ TEST_CASE("a reset ends the request at the upstream and frees its slot") {
     next.read_head();
     next.send(ok);
     peers.client.read_until(frame(data, end_stream, 3, "hi"));
+}
+
+TEST_CASE("what streams held that are reset is free for those that come in the same bytes") {
+    constexpr int bound = 10;
+    bool resets_first = true;
+    std::string_view yaml =
+        "limits: {slot: {concurrent: 10}}\n"
+        "routes: [{name: all, match: {path: /}, upstream: origin, limits: [slot]}]";
+    SUBCASE("slots of a limit") {}
+    SUBCASE("slots of a limit, and the heads come first") {
+        resets_first = false;
+    }
+    SUBCASE("places among the requests in flight") {
+        yaml = "max_requests_in_flight: 10\n"
+               "routes: [{name: all, match: {path: /}, upstream: origin}]";
+    }
+    Http2 peers{yaml};
+    std::string begun;
+    std::string resets;
+    std::string heads;
+    for (int i = 0; i < bound; ++i) {
+        begun += request(1 + 2 * i);
+        resets += frame(rst_stream, 0, 1 + 2 * i, std::string_view{"\0\0\0\x8", 4});
+        heads += request(1 + 2 * (bound + i));
+    }
+    peers.client.send(begun);
+    std::vector<Wire> first;
+    for (int i = 0; i < bound; ++i)
+        first.push_back(peers.gateway.upstream.accept());
+
+    peers.client.send(resets_first ? resets + heads : heads + resets);
+
+    std::vector<Wire> second;
+    for (int i = 0; i < bound; ++i)
+        second.push_back(peers.gateway.upstream.accept());
+    for (Wire& each : first)
+        each.wait_closed();
+    for (Wire& each : second) {
+        each.read_head();
+        each.send(ok);
+    }
+    peers.gateway.run_until([&] { return peers.gateway.ended(Outcome::forwarded, 2) == bound; });
+    CHECK(peers.gateway.ended(Outcome::client_gone, 0) == bound);
 }
 
 TEST_CASE("a closed HTTP/2 connection ends all its requests") {
