@@ -132,7 +132,7 @@ class ClientStream {
     // True once the final head was given to the client.
     [[nodiscard]] bool head_sent() const noexcept { return head_sent_; }
     // Number of bytes of the response, with its heads and framing. Bytes that wait to be sent are
-    // counted, too.
+    // counted, too; with HTTP/2 not those that the client's end, or a reset, keeps from it.
     [[nodiscard]] std::uint64_t bytes_out() const noexcept { return bytes_out_; }
     // Ends the connection after this response.
     virtual void close_after() noexcept = 0;

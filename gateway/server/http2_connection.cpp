@@ -237,6 +237,7 @@ net::Task<> Http2Connection::run(Http2Connection& self, Http2Stream& stream, boo
 // Ends a request, whatever has become of its stream.
 void Http2Connection::end_request(Http2Stream& stream) {
     Http2StreamState& state = stream.state;
+    stream.uncount_unsent();
     const RequestEnd end = state.handler->finish();
     state.handler.reset();
     state.next = Step::pending;

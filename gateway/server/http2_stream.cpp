@@ -43,6 +43,14 @@ std::string new_websocket_key() {
     return http::websocket_key(nonce);
 }
 
+// The lines of the trailer to send behind a piece. wanted: the response may have a trailer.
+std::string trailer_of(const ResponsePiece& piece, bool wanted) {
+    std::string lines;
+    if (piece.last && wanted)
+        http::append_trailer_fields(lines, piece.trailer, piece.nominated);
+    return lines;
+}
+
 // True if requests for this host, with or without a port, may come on this connection.
 bool serves(Http1Connection& connection, std::string_view authority) {
     net::TlsSession* const tls = connection.io().tls();
@@ -112,6 +120,12 @@ void Http2Stream::watch_sending() {
         return stall_.disarm();
     http2_->host().loop().deadlines.arm(
         stall_, http2_->host().settings().head_timeout, net::read_coarse_clock());
+}
+
+// A handler that has given all of the response ends once little of it is left, which is sent later.
+void Http2Stream::uncount_unsent() noexcept {
+    if (state.closed || !state.out.last() || has_unsent())
+        bytes_out_ -= std::min<std::uint64_t>(bytes_out_, state.out.size());
 }
 
 // The client takes no more of a response whose handler has ended: its memory is needed. Or it is
@@ -210,7 +224,7 @@ Sent Http2Stream::send_response(const ForwardedResponse& response, const Respons
     http::write_downstream_head(
         out, response.head, {.chunked = false, .keep_alive = true, .trailers = response.trailers},
         response.request_id, response.date, response.shaping, response.policies);
-    return send_head(out.view(), piece.payload, piece.last, trailer_of(piece));
+    return send_head(out.view(), piece.payload, piece.last, trailer_of(piece, trailers_));
 }
 
 // A 101 is a 200 that has a body (RFC 8441 section 5).
@@ -263,21 +277,13 @@ Sent Http2Stream::send_head(
     return has_unsent() ? Sent::part : Sent::all;
 }
 
-// The lines of the trailer to send behind a piece.
-std::string Http2Stream::trailer_of(const ResponsePiece& piece) const {
-    std::string lines;
-    if (piece.last && trailers_)
-        http::append_trailer_fields(lines, piece.trailer, piece.nominated);
-    return lines;
-}
-
 Sent Http2Stream::send_body(const ResponsePiece& piece) {
     if (state.closed)
         return Sent::gone;
     bytes_out_ += piece.payload.size() + (piece.payload.empty() ? 0 : frame_head);
     state.out.add_in_place(piece.payload);
     if (piece.last)
-        state.out.end(trailer_of(piece));
+        state.out.end(trailer_of(piece, trailers_));
     if (state.out.size() <= most_copied)
         state.out.keep();
     http2_->resume_sending(*this);

@@ -60,6 +60,9 @@ class Http2Stream final : public ClientStream {
     // Arms the deadline for the client to take more of a response whose handler has ended; disarms
     // it if nothing is left.
     void watch_sending();
+    // Takes what the client will not get any more out of bytes_out(). Call it when the handler is
+    // about to end.
+    void uncount_unsent() noexcept;
     // Waits for bytes of the body, or its end, or cancel().
     [[nodiscard]] net::Task<> wait_for_body();
 
@@ -92,7 +95,6 @@ class Http2Stream final : public ClientStream {
     [[nodiscard]] Sent
     send_head(std::string_view head, std::string_view payload, bool last, std::string trailer);
     [[nodiscard]] Sent send_switched(const ForwardedResponse& response);
-    [[nodiscard]] std::string trailer_of(const ResponsePiece& piece) const;
     void on_stalled() noexcept;
 
     Http2Connection* http2_ = nullptr;

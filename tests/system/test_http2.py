@@ -73,6 +73,18 @@ class Requests(Http2Test):
         self.assertEqual(stint.wait_for_lines(1)[0]["protocol"], "HTTP/2.0")
         self.assertEqual(stint.admin.metrics().sum("stint_http2_connections_total"), 1)
 
+    def test_bytes_out_is_what_was_sent(self):
+        stint = self.start(answer(b"x" * 10_000_000))
+        for lines, window in enumerate((65_535, 1000, 0), 1):
+            client = self.client(stint, window=window)
+            stream = client.request()
+            client.until(lambda: stream in client.responses and len(client.responses[stream].body) == window)
+            head = sum(len(name) + len(value) + 4 for name, value in client.responses[stream].heads[0])
+            client.reset(stream)
+            said = stint.wait_for_lines(lines)[-1]["bytes_out"]
+            self.assertGreaterEqual(said, window)
+            self.assertLess(said, window + head + 200)
+
     def test_many_streams_of_one_connection(self):
         stint = self.start()
         client = self.client(stint)
