@@ -1,5 +1,6 @@
 #include "server/http2_callbacks.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace stint::server {
@@ -34,8 +35,12 @@ bool blames_client(std::uint32_t code) noexcept {
 constexpr std::uint64_t few_priorities = 20;
 constexpr std::uint64_t few_window_updates = 100;
 
-// A DATA frame of fewer bytes, cut by the client's window, explains no further WINDOW_UPDATE.
+// A DATA frame of fewer bytes, cut by the client's window, is tiny. It explains no further
+// WINDOW_UPDATE unless others do: a client that gives back the window of each frame at once has
+// rests of windows that go round as tiny frames, up to one for each other frame.
 constexpr std::size_t least_cut = 128;
+constexpr std::uint32_t tiny_for_each = 4;
+constexpr std::uint32_t most_tiny = 400; // kept for later
 
 // A client that stops sends two of them (RFC 9113 section 6.8).
 constexpr std::uint32_t few_goaways = 2;
@@ -81,6 +86,16 @@ void Http2Session::Callbacks::note_priority(Http2Session& me) {
 void Http2Session::Callbacks::note_window_update(Http2Session& me) {
     if (++me.window_updates_ > few_window_updates + 2 * (me.data_frames_sent_ + me.requests_))
         me.events_.on_glitch(Http2Glitch::window_update);
+}
+
+void Http2Session::Callbacks::note_data_sent(Http2Session& me) noexcept {
+    if (!me.tiny_)
+        me.tiny_explained_ = std::min(me.tiny_explained_ + tiny_for_each, most_tiny);
+    else if (me.tiny_explained_ == 0)
+        return;
+    else
+        --me.tiny_explained_;
+    ++me.data_frames_sent_;
 }
 
 int Http2Session::Callbacks::on_begin_headers(
@@ -298,7 +313,7 @@ int Http2Session::Callbacks::send_data(
             return static_cast<int>(NGHTTP2_ERR_WOULDBLOCK);
         if (took == Http2Events::Took::never)
             return static_cast<int>(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE);
-        self(user).data_frames_sent_ += self(user).tiny_ ? 0 : 1;
+        note_data_sent(self(user));
         self(user).useful_ += size;
         return 0;
     });

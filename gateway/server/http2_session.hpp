@@ -141,7 +141,8 @@ class Http2Session {
     const std::uint32_t stream_window_;
     std::uint64_t requests_ = 0;
     std::uint64_t priorities_ = 0;
-    std::uint64_t data_frames_sent_ = 0; // without the tiny ones
+    std::uint64_t data_frames_sent_ = 0; // without tiny ones that the others do not explain
+    std::uint32_t tiny_explained_ = 0;   // tiny ones that may be sent and counted
     std::uint64_t window_updates_ = 0;
     std::uint32_t goaways_ = 0;  // received
     std::uint32_t settings_ = 0; // SETTINGS received that were no acknowledgement

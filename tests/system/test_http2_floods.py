@@ -53,6 +53,19 @@ class Floods(FloodsTest):
         self.assertTrue(outcome.closed)
         self.assertGreater(self.counted(stint, DRIBBLE.kinds), 0)
 
+    def test_rests_of_windows_that_go_round_are_no_flood(self):
+        stint = self.start(answer(b"x" * 10_000_000), listener={"h2c": True})
+        client = self.client(stint, window=0)
+        stream = client.request()
+        for _ in range(600):
+            for size in (1000, 1):  # each given back to the stream and to the connection
+                already = len(client.responses[stream].body) if stream in client.responses else 0
+                client.send(WindowUpdateFrame(stream, size), WindowUpdateFrame(0, size))
+                client.until(lambda: stream in client.responses
+                             and len(client.responses[stream].body) == already + size)
+        self.assertEqual(client.goaways, [])
+        self.assertEqual(self.counted(stint, ["window_update"]), 0)
+
     def test_each_ends_its_connection_over_tls(self):
         authority = Authority(self.new_folder())
         stint = self.start(listener={
