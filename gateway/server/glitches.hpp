@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 namespace stint::server {
@@ -44,6 +45,40 @@ class Glitches {
 
     double most_;
     double level_ = 0;
+    SteadyTime last_{};
+};
+
+// Bytes that a client has sent without use, measured in one bucket. PURE: the time is an argument.
+class UselessBytes {
+  public:
+    // Notes bytes that have come. They are useless as long as use() does not say otherwise.
+    void receive(std::size_t bytes) noexcept { level_ += bytes; }
+    // Notes bytes of heads and bodies, in either direction. They make up for eight times as many
+    // that came before.
+    void use(std::size_t bytes) noexcept { level_ -= std::min<std::uint64_t>(level_, 8 * bytes); }
+    // Notes bytes that may still come because they were on their way.
+    void excuse(std::size_t bytes) noexcept { excused_ += bytes; }
+
+    // True if more than 8 MB are in the bucket at `now`, which never goes backwards. It leaks 8 KB
+    // each second: more than the frames of which Glitches lets so many pass.
+    [[nodiscard]] bool full(SteadyTime now) noexcept {
+        const std::uint64_t on_their_way = std::min(level_, excused_);
+        level_ -= on_their_way;
+        excused_ -= on_their_way;
+        if (last_ == SteadyTime{})
+            last_ = now;
+        const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_);
+        level_ -= std::min(level_, leak_each_ms * static_cast<std::uint64_t>(passed.count()));
+        last_ += passed; // the rest of a millisecond counts later
+        return level_ > most;
+    }
+
+  private:
+    static constexpr std::uint64_t most = 8 * 1'048'576;
+    static constexpr std::uint64_t leak_each_ms = 8;
+
+    std::uint64_t level_ = 0;
+    std::uint64_t excused_ = 0;
     SteadyTime last_{};
 };
 

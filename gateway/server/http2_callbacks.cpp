@@ -56,7 +56,7 @@ int Http2Session::Callbacks::on_begin_frame(
     const bool goes_on = head->type == NGHTTP2_CONTINUATION;
     me.in_head_ = me.in_head_ && goes_on;
     if (me.in_head_)
-        me.useful_ += head->length;
+        me.useless_.use(head->length);
     // nghttp2 drops heads of streams that are closed, or that come after a GOAWAY, without a word.
     const bool dropped = !goes_on && std::exchange(me.head_unclaimed_, false);
     me.head_unclaimed_ = me.head_unclaimed_ || head->type == NGHTTP2_HEADERS;
@@ -103,7 +103,7 @@ int Http2Session::Callbacks::on_begin_headers(
     Http2Session& me = self(user);
     me.head_unclaimed_ = false;
     me.in_head_ = true;
-    me.useful_ += frame->hd.length;
+    me.useless_.use(frame->hd.length);
     if (!is_request_head(*frame))
         return 0;
     return guarded([&] {
@@ -207,7 +207,7 @@ int Http2Session::Callbacks::on_data(
     std::size_t size,
     void* user) {
     return guarded([&] {
-        self(user).useful_ += size;
+        self(user).useless_.use(size);
         if (Http2Stream* const stream = stream_of(session, id))
             self(user).events_.on_data(*stream, {reinterpret_cast<const char*>(bytes), size});
         else
@@ -229,7 +229,7 @@ void Http2Session::Callbacks::note_reset(Http2Session& me, std::uint32_t code) {
     if (blames_client(code))
         me.events_.on_glitch(Http2Glitch::reset_sent);
     else
-        me.excused_ += me.stream_window_;
+        me.useless_.excuse(me.stream_window_);
 }
 
 int Http2Session::Callbacks::on_frame_sent(
@@ -314,7 +314,7 @@ int Http2Session::Callbacks::send_data(
         if (took == Http2Events::Took::never)
             return static_cast<int>(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE);
         note_data_sent(self(user));
-        self(user).useful_ += size;
+        self(user).useless_.use(size);
         return 0;
     });
 }

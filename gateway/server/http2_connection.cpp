@@ -47,7 +47,7 @@ net::Task<bool> Http2Connection::serve() {
             input.received().clear();
             if (session_.flooded())
                 on_flood();
-            else if (session_.wastes())
+            else if (session_.wastes(net::read_coarse_clock()))
                 end_abuse();
             turn();
             ended_ = ended_ || !fed;

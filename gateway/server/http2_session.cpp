@@ -101,7 +101,7 @@ Http2Session::Http2Session(Http2Events& events, const Http2SessionSettings& sett
 Http2Session::~Http2Session() = default;
 
 bool Http2Session::feed(std::span<const char> bytes) noexcept {
-    received_ += bytes.size();
+    useless_.receive(bytes.size());
     frames_.take(bytes);
     const ssize_t taken = nghttp2_session_mem_recv(
         session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
@@ -131,7 +131,7 @@ bool Http2Session::submit_interim(std::int32_t id, const std::vector<http::Http2
 
 bool Http2Session::submit_response(
     std::int32_t id, const std::vector<http::Http2Field>& fields, bool has_body) {
-    useful_ += bytes_of(fields);
+    useless_.use(bytes_of(fields));
     const std::vector<nghttp2_nv> made = pairs(fields);
     nghttp2_data_provider body{};
     body.source.ptr = Callbacks::stream_of(session_.get(), id);

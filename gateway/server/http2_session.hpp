@@ -2,9 +2,11 @@
 // nghttp2. Does no I/O.
 #pragma once
 
+#include "base/time.hpp"
 #include "http/http2_fields.hpp"
 #include "observe/http2_glitch.hpp"
 #include "server/frame_progress.hpp"
+#include "server/glitches.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -101,9 +103,8 @@ class Http2Session {
     [[nodiscard]] bool done() const noexcept;
     // Where frames end in what feed() was given.
     [[nodiscard]] const FrameProgress& frames() const noexcept { return frames_; }
-    // True if more was received than eight times the bytes of requests and responses, 8 MB, and a
-    // window for each stream that the gateway has reset: so much may have been on its way.
-    [[nodiscard]] bool wastes() const noexcept { return received_ > 8 * useful_ + excused_; }
+    // True if too many bytes have come that were no requests, by `now`.
+    [[nodiscard]] bool wastes(SteadyTime now) noexcept { return useless_.full(now); }
 
     // Submit what next_frames() will return. False if there is no memory.
     [[nodiscard]] bool submit_interim(std::int32_t id, const std::vector<http::Http2Field>& fields);
@@ -135,9 +136,7 @@ class Http2Session {
     Http2Events& events_;
     std::unique_ptr<nghttp2_session, Delete> session_;
     FrameProgress frames_;
-    std::uint64_t received_ = 0;
-    std::uint64_t useful_ = 0; // bytes of heads and bodies, both ways
-    std::uint64_t excused_ = 8 * 1'048'576;
+    UselessBytes useless_;
     const std::uint32_t stream_window_;
     std::uint64_t requests_ = 0;
     std::uint64_t priorities_ = 0;
