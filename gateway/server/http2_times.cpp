@@ -31,6 +31,7 @@ void Http2Times::await_settings() noexcept {
 void Http2Times::stop() noexcept {
     time_.disarm();
     idle_time_.disarm();
+    drain_time_.disarm();
     settings_time_.disarm();
 }
 
@@ -49,8 +50,6 @@ Http2Times::Wait Http2Times::present_wait(bool idle) const noexcept {
         return Wait::send;
     if (session_.frames().unfinished(idle))
         return Wait::head;
-    if (drain_.announced())
-        return Wait::drain;
     if (!idle)
         return Wait::nothing;
     const bool silent = session_.frames().part() == part_; // else the input is parked no more
@@ -97,6 +96,8 @@ void Http2Times::arm(Duration length) noexcept {
 void Http2Times::watch(bool idle) noexcept {
     if (idle && !idle_)
         begin_idle();
+    if (drain_.announced() && !drain_time_.armed())
+        host_.loop().deadlines.arm(drain_time_, drain_round_trip, net::read_coarse_clock());
     const Wait wait = present_wait(idle);
     if (idle_is_over(wait))
         return end(Http2Error::none);
@@ -114,8 +115,6 @@ void Http2Times::watch(bool idle) noexcept {
         [[fallthrough]];
     case Wait::send:
         return arm(now.head_timeout);
-    case Wait::drain:
-        return arm(drain_round_trip);
     case Wait::idle:
     case Wait::parked:
         return arm(Sheddable::park_after);
@@ -136,9 +135,6 @@ void Http2Times::on_time() noexcept {
         wait_ = Wait::parked;
         part_ = session_.frames().part();
         return;
-    case Wait::drain:
-        drain_.stop(session_);
-        return http2_.schedule();
     case Wait::head:
         session_.terminate(Http2Error::enhance_your_calm);
         return http2_.schedule();
@@ -154,6 +150,12 @@ void Http2Times::on_idle_over() noexcept {
     if (wait_ == Wait::head)
         return;
     session_.terminate(Http2Error::none);
+    http2_.schedule();
+}
+
+void Http2Times::on_unanswered() noexcept {
+    if (drain_.announced())
+        drain_.stop(session_);
     http2_.schedule();
 }
 

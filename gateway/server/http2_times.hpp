@@ -14,8 +14,9 @@ namespace stint::server {
 class Http1Connection;
 class Http2Connection;
 
-// At most one wait of a connection is bounded at a time, beside that for its SETTINGS and its idle
-// time. Used on the thread of its connection, and destroyed before it.
+// At most one wait of a connection is bounded at a time, beside those for its SETTINGS and for the
+// PING of its drain, and its idle time. Used on the thread of its connection, and destroyed before
+// it.
 class Http2Times {
   public:
     // All arguments outlive this object.
@@ -39,7 +40,7 @@ class Http2Times {
 
   private:
     // head: the client has begun a head, or another frame, or its preface.
-    enum class Wait : std::uint8_t { nothing, head, send, idle, parked, drain };
+    enum class Wait : std::uint8_t { nothing, head, send, idle, parked };
 
     [[nodiscard]] Wait present_wait(bool idle) const noexcept;
     [[nodiscard]] bool goes_on(Wait wait) const noexcept;
@@ -51,6 +52,7 @@ class Http2Times {
     void arm(Duration length) noexcept;
     void on_time() noexcept;
     void on_idle_over() noexcept;
+    void on_unanswered() noexcept;
     void on_unacknowledged() noexcept;
 
     Http2Connection& http2_;
@@ -60,6 +62,7 @@ class Http2Times {
     Http2Drain& drain_;
     net::DeadlineOf<Http2Times, &Http2Times::on_time> time_{*this};
     net::DeadlineOf<Http2Times, &Http2Times::on_idle_over> idle_time_{*this};
+    net::DeadlineOf<Http2Times, &Http2Times::on_unanswered> drain_time_{*this};
     net::DeadlineOf<Http2Times, &Http2Times::on_unacknowledged> settings_time_{*this};
     bool idle_ = false;         // idle_time_ was armed since the last request
     Wait wait_ = Wait::nothing; // the wait that time_ ends; none if the input is parked

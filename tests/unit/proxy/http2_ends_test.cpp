@@ -162,6 +162,30 @@ TEST_CASE("a frame that has begun when the idle time is over may come to its end
     CHECK(has(peers.client.read_to_end(), std::string_view{"\0\0\x08\x07\0\0\0\0\0", 9}));
 }
 
+TEST_CASE("a client that answers no PING is told the last stream all the same") {
+    Http2 peers{
+        "timeouts: {head: 20s, idle: 1h}\n"
+        "routes: [{name: all, match: {path: /}, respond: {body: hi}}]",
+        false,
+        {.max_requests = 1}};
+    const std::string unknown = frame(Type{0x55}, 0, 0, "abcdef");
+    std::string rest;
+    SUBCASE("that is silent") {}
+    SUBCASE("that has always begun another frame") {
+        rest = unknown;
+    }
+    peers.client.send(request(1) + rest.substr(0, 3));
+    peers.client.read_until(frame(data, end_stream, 1, "hi"));
+    for (int i = 0; i < 3 && !rest.empty(); ++i) {
+        peers.gateway.settle();
+        peers.client.send(rest.substr(3) + rest.substr(0, 3));
+    }
+
+    peers.gateway.pass(2s);
+
+    CHECK(has(peers.client.read_to_end(), std::string_view{"\0\0\x08\x07\0\0\0\0\0\0\0\0\1", 13}));
+}
+
 TEST_CASE("a preface that comes too slowly is answered as a slow head of HTTP/1") {
     InProcessGateway gateway{with(no_head_is), {.http2_prior_knowledge = true}};
     Wire client = gateway.connect();

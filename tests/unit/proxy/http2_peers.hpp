@@ -47,8 +47,10 @@ inline std::string with(std::string_view lines) {
 
 // A gateway whose listener takes HTTP/2, and a client that has begun with it.
 struct Http2 {
-    explicit Http2(std::string_view yaml, bool half_close = false)
-        : gateway{yaml, {.half_close_allowed = half_close, .http2_prior_knowledge = true}} {
+    explicit Http2(std::string_view yaml, bool half_close = false, const Http2Bounds& bounds = {})
+        : gateway{
+              yaml,
+              {.half_close_allowed = half_close, .http2_prior_knowledge = true, .http2 = bounds}} {
         client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(settings, 0, 0, ""));
         client.send(frame(settings, 1, 0, ""));
     }
