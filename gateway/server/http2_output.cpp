@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace stint::server {
+namespace {
+
+// More is not gathered: a socket that takes nothing leaves all of it to be kept.
+constexpr std::size_t most_gathered = 64 * 1024;
+
+} // namespace
 
 void Http2Output::begin(net::Stream& io, std::span<char> scratch) noexcept {
     io_ = &io;
@@ -19,7 +25,14 @@ void Http2Output::close_run() noexcept {
     run_ = used_;
 }
 
+// Sends what was gathered if there is no room for so many bytes more.
+void Http2Output::make_room(std::size_t bytes) {
+    if (gather_.bytes() + used_ - run_ + bytes > most_gathered)
+        send();
+}
+
 void Http2Output::add_copy(std::string_view bytes) {
+    make_room(bytes.size());
     while (!bytes.empty()) {
         if (used_ == scratch_.size())
             send();
@@ -31,7 +44,10 @@ void Http2Output::add_copy(std::string_view bytes) {
 }
 
 void Http2Output::add_in_place(std::string_view bytes) {
-    if (gather_.pieces().size() + 2 > net::max_pieces)
+    if (bytes.empty())
+        return;
+    make_room(bytes.size());
+    if (gather_.pieces().size() + 3 > net::max_pieces) // these bytes, and copies on both sides
         send();
     close_run();
     gather_.add(bytes);

@@ -35,6 +35,7 @@ class Http2Output {
     [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
 
   private:
+    void make_room(std::size_t bytes);
     void close_run() noexcept;
     void send();
 
