@@ -28,6 +28,8 @@ BEYOND_A_SCHEMA = re.compile("|".join((
     r'"[0-9]+\.[0-9]+[a-z]+" is (out of range|too)',
     # texts with a syntax of their own, and lists that may not be empty
     r'" is (not an?|no|no such) (address|key|name|network|method|field)\b', r'does not begin with "/"', r"has no port", r": is empty",
+    # variables, which check fills in
+    r'; filled in from "',
 )))
 
 VALUES = (0, 1, -1, 7, 99_999_999_999_999, "x y", "off", "on", "5s", "10 parsecs", "0.5s", "400d", "64KiB", "3TiB",
