@@ -1,21 +1,20 @@
-# Stint as an image: built on Debian 12, run on Debian 12 with nothing but what it links.
+# Stint as an image: its Debian package (scripts/package), built on Debian 12 and installed on Debian 12 with nothing but
+# what it links.
 #   docker build -t stint .
 #   docker run -p 8080:8080 -v "$PWD/stint.yaml:/etc/stint/stint.yaml:ro" stint
 
 FROM debian:12-slim AS build
 COPY scripts/common.sh scripts/install-deps /src/scripts/
-RUN /src/scripts/install-deps build release && rm -rf /var/lib/apt/lists/*
+RUN /src/scripts/install-deps build release package && rm -rf /var/lib/apt/lists/*
 COPY . /src
-RUN /src/scripts/build-release && strip /src/build-release/gateway/stint
+RUN /src/scripts/package --out /package && mv /package/stint_*.deb /stint.deb
 
 FROM debian:12-slim
+COPY --from=build /stint.deb /tmp/stint.deb
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends \
-        ca-certificates libdate-tz3 libfmt9 libnghttp2-14 libprometheus-cpp-core1.0 libre2-9 libsodium23 \
-        libspdlog1.10 libsqlite3-0 libssl3 libyaml-cpp0.7 tzdata \
-    && rm -rf /var/lib/apt/lists/* \
+    && apt-get install -y --no-install-recommends ca-certificates /tmp/stint.deb \
+    && rm -rf /var/lib/apt/lists/* /tmp/stint.deb \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin stint
-COPY --from=build /src/build-release/gateway/stint /usr/local/bin/stint
 COPY config/container.yaml /etc/stint/stint.yaml
 USER stint
 EXPOSE 8080
