@@ -1,5 +1,5 @@
-// The command line: stint run | check | simulate | fields | version. Parses the arguments and calls
-// the code of each command.
+// The command line: stint run | check | simulate | import-nginx | fields | version. Parses the
+// arguments and calls the code of each command.
 #include "admin/config_json.hpp"
 #include "admin/message.hpp"
 #include "admin/server.hpp"
@@ -8,6 +8,7 @@
 #include "config/fields/reference.hpp"
 #include "config/load.hpp"
 #include "config/yaml/diagnostics.hpp"
+#include "import/source_files.hpp"
 #include "runtime/check_warnings.hpp"
 #include "runtime/config_notes.hpp"
 #include "runtime/gateway.hpp"
@@ -97,6 +98,16 @@ int check(const std::string& file, const CheckOptions& options) {
     if (tried != ok)
         return tried;
     return options.strict && !notes.empty() ? notes_found : ok;
+}
+
+int import_file(const std::string& file) {
+    using import_nginx::Ending;
+    const Ending ending = import_nginx::run(file, std::cout, std::cerr);
+    if (ending == Ending::no_output)
+        return failed;
+    return ending == Ending::carried_over     ? ok
+           : ending == Ending::lost_something ? notes_found
+                                              : bad_configuration;
 }
 
 int give_up(const std::string& reason) {
@@ -244,6 +255,10 @@ int main(int argc, char** argv) {
     const CLI::App* run_command = add_run(app, arguments);
     const CLI::App* check_command = add_check(app, arguments);
     const CLI::App* simulate_command = add_simulate(app, arguments.simulation);
+    CLI::App* const import_command = app.add_subcommand(
+        "import-nginx", "Print a draft of a configuration, made from that of nginx in FILE");
+    import_command->add_option("FILE", arguments.file, "nginx's main file; - is standard input")
+        ->required();
     const CLI::App* fields_command =
         app.add_subcommand("fields", "Print every key of the configuration, as Markdown");
     const CLI::App* schema_command = app.add_subcommand(
@@ -274,6 +289,8 @@ int main(int argc, char** argv) {
                 return reject(mistake);
             return replay(arguments.simulation);
         }
+        if (import_command->parsed())
+            return import_file(arguments.file);
         if (arguments.file.empty())
             return reject(run_command->parsed() ? "run needs -c FILE" : "check needs a FILE");
         if (check_command->parsed())

@@ -30,8 +30,9 @@ LAYERS = {
     "permits": "admission server proxy routing locks limits http net observe base",
     "runtime": "state stores admission permits proxy server upstream routing locks limits http net tls observe config base",
     "simulate": "admission runtime routing limits http net observe config base",
+    "import": "config base",
     "admin": "admission runtime stores shared/session.hpp permits/lock_json.hpp server proxy upstream routing locks limits http net tls observe config base",
-    "main": "admin simulate runtime config base",
+    "main": "admin import simulate runtime config base",
 }
 
 # library's headers: the layers, or files, that may include them.

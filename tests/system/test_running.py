@@ -221,7 +221,7 @@ class Starting(SystemTest):
 
     def test_an_unknown_command_or_option(self):
         for command, named in (
-            (("walk",), '"walk" is not a command; expected run, check, simulate, fields, schema or version'),
+            (("walk",), '"walk" is not a command; expected run, check, simulate, import-nginx, fields, schema or version'),
             (("chekc", "stint.yaml"), '"chekc" is not a command; did you mean "check"?'),
             (("run", "--confg", "x"), "--confg"),
             (("check", "a.yaml", "b.yaml"), "b.yaml"),

@@ -1,0 +1,279 @@
+#include "import/draft/fields.hpp"
+
+#include "base/text_template.hpp"
+#include "config/values/match_values.hpp"
+#include "config/values/placeholders.hpp"
+#include "config/yaml/diagnostics.hpp"
+#include "import/syntax/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace stint::import_nginx {
+
+namespace {
+
+constexpr std::size_t most_fields = 64;
+
+struct PlaceholderName {
+    std::string_view variable;
+    std::string_view placeholder;
+};
+constexpr std::array of_fields{
+    PlaceholderName{"remote_addr", "{client_ip}"},
+    PlaceholderName{"realip_remote_addr", "{client_ip}"},
+    PlaceholderName{"host", "{host}"},
+    PlaceholderName{"http_host", "{host}"},
+    PlaceholderName{"request_method", "{method}"},
+    PlaceholderName{"request_id", "{request_id}"},
+};
+constexpr std::array of_targets{
+    PlaceholderName{"host", "{host}"},
+    PlaceholderName{"http_host", "{host}"},
+    PlaceholderName{"request_uri", "{path}{?query}"},
+    PlaceholderName{"uri", "{path}"},
+    PlaceholderName{"document_uri", "{path}"},
+};
+
+// Returns true for a text that would be a placeholder in Stint, and is none in nginx.
+bool has_placeholder(std::string_view text) {
+    return std::ranges::any_of(placeholder_texts, [text](std::string_view placeholder) {
+        return text.find(placeholder) != std::string_view::npos;
+    });
+}
+
+// Replaces the variables. Returns the name of the first one for which there is nothing; "" if all
+// are replaced.
+std::string fill_in(
+    std::string_view text,
+    std::span<const PlaceholderName> known,
+    const std::string& server,
+    std::string& out) {
+    std::string unknown;
+    for (const Piece& piece : pieces_of(text)) {
+        const auto found = std::ranges::find(known, piece.text, &PlaceholderName::variable);
+        if (!piece.variable && has_placeholder(piece.text) && unknown.empty())
+            unknown = "{ }";
+        else if (!piece.variable)
+            out += piece.text;
+        else if (piece.text == "server_name" && !server.empty())
+            out += server;
+        else if (found != known.end())
+            out += found->placeholder;
+        else if (unknown.empty())
+            unknown = piece.text;
+    }
+    return unknown;
+}
+
+std::string field_key(std::string_view name) {
+    std::string key = config::lower(name);
+    std::ranges::replace(key, '_', '-');
+    return key;
+}
+
+bool has_one_of(std::string_view key, std::span<const std::string_view> names) {
+    return std::ranges::any_of(names, [key](std::string_view name) {
+        return name.ends_with('*') ? key.starts_with(name.substr(0, name.size() - 1)) : key == name;
+    });
+}
+
+// Fields that Stint writes itself, so that they cannot be set.
+constexpr std::array<std::string_view, 17> own_in_requests{
+    "connection",        "content-length", "date",         "expect", "forwarded",
+    "http2-settings",    "keep-alive",     "max-forwards", "proxy",  "te",
+    "transfer-encoding", "trailer",        "upgrade",      "via",    "proxy-*",
+    "x-request-id",      "x-stint-*"};
+constexpr std::array<std::string_view, 16> own_in_responses{
+    "connection", "content-length",    "date",           "http2-settings",
+    "keep-alive", "retry-after",       "retry-after-ms", "te",
+    "trailer",    "transfer-encoding", "upgrade",        "via",
+    "proxy-*",    "ratelimit*",        "x-ratelimit-*",  "x-request-id"};
+
+// True for what Stint sends in these fields by itself.
+bool is_as_in_stint(std::string_view key, std::string_view value) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 11> same{{
+        {"x-forwarded-for", "$proxy_add_x_forwarded_for"},
+        {"x-forwarded-for", "$remote_addr"},
+        {"x-forwarded-for", "$http_x_forwarded_for"},
+        {"x-forwarded-proto", "$scheme"},
+        {"x-forwarded-host", "$host"},
+        {"x-forwarded-host", "$http_host"},
+        {"x-request-id", "$request_id"},
+        {"connection", ""},
+        {"connection", "$connection_upgrade"},
+        {"connection", "upgrade"},
+        {"upgrade", "$http_upgrade"},
+    }};
+    const std::string lower = config::lower(value);
+    return std::ranges::find(same, std::pair{key, std::string_view{lower}}) != same.end();
+}
+
+std::ptrdiff_t placeholders_in(std::string_view target) {
+    std::ptrdiff_t count = 0;
+    for (const std::string_view placeholder : target_placeholders)
+        for (std::size_t at = 0; (at = target.find(placeholder, at)) != std::string_view::npos;
+             ++at)
+            ++count;
+    return count;
+}
+
+// Returns true for a path, or for http:// or https:// with a host.
+bool is_target(std::string_view target) {
+    constexpr std::size_t longest = 2048;
+    const std::size_t scheme = target.starts_with("https://")  ? 8
+                               : target.starts_with("http://") ? 7
+                                                               : 0;
+    const std::size_t end = std::min(target.find_first_of("/?#", scheme), target.find("{path}"));
+    const std::string_view host = target.substr(scheme, std::max(end, scheme) - scheme);
+    const bool leads = scheme == 0 ? target.starts_with('/') && !target.starts_with("//")
+                                   : host == "{host}" || config::parse_host_field(host) ||
+                                         host.starts_with("{host}");
+    return leads && target.size() <= longest &&
+           config::placeholder_fault(target, target_placeholders).empty() &&
+           std::ranges::count(target, '{') == placeholders_in(target) &&
+           std::ranges::count(target, '}') == placeholders_in(target) &&
+           std::ranges::all_of(target, [](char c) {
+               return c > 0x20 && c < 0x7F &&
+                      std::string_view{"\"<>\\^`|"}.find(c) == std::string_view::npos;
+           });
+}
+
+class RequestReader {
+  public:
+    RequestReader(const FieldContext& context, Report& report)
+        : context_{context}, report_{report} {}
+
+    void read(const HeaderField& field, RequestFields& into);
+
+  private:
+    void read_host(const HeaderField& field, RequestFields& into);
+
+    const FieldContext& context_;
+    Report& report_;
+    std::set<std::string> seen_;
+};
+
+void RequestReader::read_host(const HeaderField& field, RequestFields& into) {
+    if (field.value == "$host" || field.value == "$http_host" ||
+        field.value == "$host:$server_port" || field.value == "$http_host:$server_port") {
+        into.host = "keep";
+        return;
+    }
+    if (field.value == "$proxy_host")
+        return;
+    std::string host;
+    if (!fill_in(field.value, {}, context_.server, host).empty() || !config::parse_host_field(host))
+        return report_.lose(*field.at, "Host: Stint has no such value; see host of a route");
+    into.host = host;
+}
+
+void RequestReader::read(const HeaderField& field, RequestFields& into) {
+    const std::string key = field_key(field.name);
+    into.upgrade = into.upgrade || (key == "upgrade" && field.value == "$http_upgrade");
+    if (key == "host")
+        return read_host(field, into);
+    const bool names_client = !context_.client_header.empty() && key == context_.client_header;
+    if (is_as_in_stint(key, field.value) || (names_client && field.value == "$remote_addr"))
+        return;
+    if (has_one_of(key, own_in_requests) || key.starts_with("x-forwarded-") || names_client ||
+        !config::is_token(field.name))
+        return report_.lose(
+            *field.at,
+            config::in_quotes(field.name) + " is left to Stint, which sets or removes it");
+    if (!seen_.insert(key).second || seen_.size() > most_fields)
+        return report_.lose(*field.at, config::in_quotes(field.name) + " is set twice; left out");
+    std::string value;
+    const std::string unknown = fill_in(field.value, of_fields, context_.server, value);
+    if (!unknown.empty())
+        return report_.lose(
+            *field.at, config::in_quotes(field.name) + " has $" + unknown +
+                           ", for which Stint has no placeholder; left out");
+    if (value.empty())
+        return void(into.removed.push(Node::text(field.name)));
+    if (!config::parse_field_value(value)) // its fault would show the value
+        return report_.lose(
+            *field.at,
+            config::in_quotes(field.name) + " has a value that Stint does not send; left out");
+    into.set.add(field.name, Node::text(value));
+}
+
+} // namespace
+
+RequestFields
+request_fields(const Settings& settings, const FieldContext& context, Report& report) {
+    RequestFields fields;
+    if (config::parse_host_field(context.default_host))
+        fields.host = context.default_host;
+    RequestReader reader{context, report};
+    for (const HeaderField& field : settings.request_headers)
+        reader.read(field, fields);
+    fields.set.flow();
+    fields.removed.flow();
+    return fields;
+}
+
+Node response_node(const Settings& settings, Report& report) {
+    Node set = Node::map(), removed = Node::list(), node = Node::map();
+    std::set<std::string> seen;
+    for (const HeaderField& field : settings.response_headers) {
+        const std::string key = field_key(field.name);
+        const bool fits = config::is_token(field.name) && !has_one_of(key, own_in_responses) &&
+                          !key.starts_with("x-stint-") && !has_variables(field.value) &&
+                          config::parse_field_value(field.value) && seen.size() < most_fields;
+        if (!fits || !seen.insert(key).second)
+            report.lose(
+                *field.at,
+                config::in_quotes(field.name) +
+                    " is left to Stint, is set twice, or has a value that Stint does not "
+                    "send; left out");
+        else if (!field.value.empty())
+            set.add(field.name, Node::text(field.value));
+    }
+    for (const std::string& name : settings.hidden_headers) {
+        const std::string key = field_key(name);
+        if (config::is_token(name) && !has_one_of(key, own_in_responses) &&
+            !key.starts_with("x-stint-") && seen.insert(key).second)
+            removed.push(Node::text(name));
+    }
+    if (!set.empty())
+        node.add(
+            "set_headers", set.flow(),
+            {"add_header. Not the same: on responses of the upstream with every status, in place "
+             "of "
+             "its own."});
+    if (!removed.empty())
+        node.add("remove_headers", removed.flow());
+    return node;
+}
+
+std::string redirect_target(std::string_view text, const std::string& server, Scheme scheme) {
+    constexpr std::string_view any = "$scheme://";
+    std::string full{text};
+    if (full.starts_with(any)) {
+        if (scheme == Scheme::both)
+            return {};
+        full.replace(0, any.size(), scheme == Scheme::https ? "https://" : "http://");
+    }
+    constexpr std::string_view with_query = "$uri$is_args$args";
+    if (const std::size_t at = full.find(with_query); at != std::string::npos)
+        full.replace(at, with_query.size(), "$request_uri");
+    std::string target;
+    const bool whole = fill_in(full, of_targets, server, target).empty();
+    return whole && is_target(target) ? target : std::string{};
+}
+
+std::string body_text(std::string_view text, const std::string& server, bool& whole) {
+    std::string body;
+    whole = fill_in(text, of_fields, server, body).empty();
+    constexpr std::size_t most = 64U << 10U;
+    if (config::parse_answer_text(body, most))
+        return body;
+    whole = false;
+    return {};
+}
+
+} // namespace stint::import_nginx

@@ -1,0 +1,273 @@
+#include "import/draft/listeners.hpp"
+
+#include "config/values/match_values.hpp"
+#include "config/yaml/diagnostics.hpp"
+#include "import/syntax/values.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stint::import_nginx {
+
+namespace {
+
+constexpr std::string_view https = "https://";
+
+// Returns true for a `return` of a redirect to the same path with https.
+bool leads_to_https(const Directive& directive) {
+    if (directive.args.empty())
+        return false;
+    const std::string& text = directive.args.back();
+    const auto status =
+        directive.args.size() == 2 ? number_of(directive.args[0]) : std::uint64_t{302};
+    const bool redirects = status && *status >= 301 && *status <= 308;
+    return redirects && text.starts_with(https) &&
+           text.find('/', https.size()) == std::string::npos && text.ends_with("$request_uri");
+}
+
+// The name to which it leads; "" for the same as before.
+std::string named_host(const Directive& directive) {
+    std::string host = directive.args.back().substr(https.size());
+    host.resize(host.size() - std::string_view{"$request_uri"}.size());
+    return host.starts_with('$') ? std::string{} : host;
+}
+
+// Returns the `return` by which a server only redirects to https; null if it does anything else.
+const Directive* redirect_of(const Server& server) {
+    const auto& by_host = server.answers_by_host;
+    const bool all_lead =
+        std::ranges::all_of(by_host, [](const auto& one) { return leads_to_https(*one.second); });
+    if (server.action.kind == Action::Kind::answer) {
+        if (leads_to_https(*server.action.at))
+            return server.action.at;
+        const auto status = number_of(server.action.at->args.front());
+        return !by_host.empty() && all_lead && status && *status >= 400 ? by_host.front().second
+                                                                        : nullptr;
+    }
+    const Directive* found = nullptr;
+    for (const Location& location : server.locations) {
+        const bool leads =
+            location.action.kind == Action::Kind::answer && leads_to_https(*location.action.at);
+        if (location.pattern == "/" && leads)
+            found = location.action.at;
+        else if (location.pattern.find("/.well-known/") == std::string::npos)
+            return nullptr;
+    }
+    return found;
+}
+
+// Returns true if a name such as "*.b.example" or ".b.example" stands for the host.
+bool covers(std::string_view name, std::string_view host) {
+    name.remove_prefix(name.starts_with("*.") ? 1 : 0);
+    return name.starts_with('.') && host.ends_with(name);
+}
+
+bool covers_one_of(const Server& server, const std::vector<std::string>& hosts) {
+    return std::ranges::any_of(server.names, [&hosts](const std::string& name) {
+        return std::ranges::any_of(
+            hosts, [&name](const std::string& host) { return covers(name, host); });
+    });
+}
+
+} // namespace
+
+Listeners::Listeners(const Model& model, Report& report) : model_{model}, report_{report} {
+    collect();
+    find_redirects();
+    drop_local();
+    compare();
+    choose_hosts();
+}
+
+void Listeners::collect() {
+    for (const Server& server : model_.servers)
+        for (const Listen& listen : server.listens) {
+            auto found = std::ranges::find(listeners_, listen.address, &Listener::address);
+            if (found == listeners_.end()) {
+                listeners_.push_back({.address = listen.address});
+                found = std::prev(listeners_.end());
+            }
+            if (std::ranges::find(found->servers, &server) != found->servers.end())
+                continue;
+            const auto index =
+                listen.is_default ? 0 : static_cast<std::ptrdiff_t>(found->servers.size());
+            found->servers.insert(found->servers.begin() + index, &server);
+            found->listens.insert(found->listens.begin() + index, &listen);
+        }
+}
+
+void Listeners::find_redirects() {
+    for (Listener& listener : listeners_) {
+        const bool clear =
+            std::ranges::none_of(listener.listens, [](const Listen* one) { return one->tls; });
+        const bool others = std::ranges::any_of(listeners_, [](const Listener& one) {
+            return std::ranges::any_of(
+                one.listens, [](const Listen* listen) { return listen->tls; });
+        });
+        listener.redirects =
+            clear && others && std::ranges::all_of(listener.servers, [](const Server* one) {
+                return redirect_of(*one) != nullptr;
+            });
+        if (!listener.redirects)
+            continue;
+        for (const Server* const server : listener.servers) {
+            const Directive& by = *redirect_of(*server);
+            const std::string host = named_host(by);
+            const bool same = host.empty() || server->names == std::vector{host};
+            if (same)
+                report_.note(
+                    by, "redirect_http of the listener: 308, to the host that the client names");
+            else
+                report_.lose(
+                    by, "redirect_http of the listener leads to the host that the client names");
+            for (const Location& location : server->locations)
+                if (location.pattern != "/")
+                    report_.lose(*location.at, "its listener only redirects to https; left out");
+        }
+    }
+}
+
+bool Listeners::has_routes(const Server& server) const {
+    return std::ranges::any_of(listeners_, [&server](const Listener& listener) {
+        return !listener.redirects && !listener.dropped &&
+               std::ranges::find(listener.servers, &server) != listener.servers.end();
+    });
+}
+
+void Listeners::drop_local() {
+    const auto is_local = [](const Listener& listener) { return listener.listens.front()->local; };
+    if (std::ranges::all_of(listeners_, is_local))
+        return;
+    for (Listener& listener : listeners_) {
+        const bool only_here = std::ranges::all_of(listener.servers, [](const Server* server) {
+            return std::ranges::all_of(server->listens, &Listen::local);
+        });
+        if (!is_local(listener) || !only_here)
+            continue;
+        listener.dropped = true;
+        for (const Listen* const listen : listener.listens)
+            report_.lose(
+                *listen->at,
+                "only this machine reaches it, and Stint's routes serve all listeners; "
+                "left out with its server: run another Stint for it");
+    }
+}
+
+// Reports servers that clients reach at listeners where nginx does not have them.
+void Listeners::compare() {
+    for (const Server& server : model_.servers) {
+        if (!has_routes(server))
+            continue;
+        std::string more;
+        for (const Listener& listener : listeners_)
+            if (!listener.redirects && !listener.dropped &&
+                std::ranges::find(listener.servers, &server) == listener.servers.end())
+                more += (more.empty() ? "" : ", ") + listener.address;
+        if (!more.empty())
+            report_.lose(
+                *server.at, "Stint's routes serve all listeners: in the draft it is reached at " +
+                                more + ", too");
+    }
+}
+
+Scheme Listeners::scheme_of(const Server& server) const {
+    bool clear = false, encrypted = false;
+    for (const Listener& listener : listeners_)
+        for (std::size_t i = 0; i < listener.servers.size(); ++i)
+            if (listener.servers[i] == &server && !listener.redirects) {
+                clear = clear || !listener.listens[i]->tls;
+                encrypted = encrypted || listener.listens[i]->tls;
+            }
+    return clear && encrypted ? Scheme::both : encrypted ? Scheme::https : Scheme::http;
+}
+
+// Returns the hosts of a server's routes. Those of another server are reported.
+std::vector<std::string> Listeners::hosts_of(const Server& server, bool is_default) {
+    std::vector<std::string> hosts;
+    const bool others_cover = std::ranges::any_of(model_.servers, [&](const Server& other) {
+        return &other != &server && covers_one_of(other, server.names);
+    });
+    const auto add = [&](const std::string& name) {
+        const auto host = config::parse_host_pattern(name);
+        if (!host || name == "*")
+            return report_.lose(
+                *server.at, "server_name " + config::in_quotes(name) +
+                                " is no host that Stint matches; left out");
+        const auto [owner, added] = by_host_.try_emplace(*host, &server);
+        if (added)
+            hosts.push_back(*host);
+        else if (owner->second != &server)
+            report_.lose(
+                *server.at, "server_name " + config::in_quotes(name) +
+                                " is that of the server at " + owner->second->at->at.text() +
+                                ", too; left out here");
+    };
+    if (is_default)
+        hosts.emplace_back("*");
+    if (is_default && !others_cover)
+        return hosts;
+    for (const std::string& name : server.names) {
+        if (name.empty() || name == "_")
+            continue;
+        if (name.starts_with('.')) {
+            add(name.substr(1));
+            add('*' + name);
+        } else {
+            add(name);
+        }
+    }
+    return hosts;
+}
+
+void Listeners::choose_hosts() {
+    const Server* first = nullptr; // the default server of the draft
+    for (const Listener& listener : listeners_) {
+        if (listener.redirects || listener.dropped)
+            continue;
+        if (first == nullptr)
+            first = listener.servers.front();
+        if (listener.servers.front() != first)
+            report_.lose(
+                *listener.listens.front()->at, "is the default server of " + listener.address +
+                                                   "; Stint has one for all listeners, "
+                                                   "the server at " +
+                                                   first->at->at.text());
+    }
+    for (const Server& server : model_.servers) {
+        if (!has_routes(server))
+            continue;
+        HostedServer hosted{&server, hosts_of(server, &server == first), scheme_of(server)};
+        if (hosted.hosts.empty())
+            report_.lose(*server.at, "has no host for which it could have routes; left out");
+        else
+            hosted_.push_back(std::move(hosted));
+    }
+}
+
+bool Listeners::has_proxy_protocol() const {
+    return std::ranges::any_of(listeners_, [](const Listener& listener) {
+        return !listener.dropped && std::ranges::any_of(listener.listens, [](const Listen* one) {
+            return one->proxy_protocol;
+        });
+    });
+}
+
+Node Listeners::section() {
+    Node section = Node::list();
+    for (const Listener& listener : listeners_)
+        if (!listener.dropped) {
+            Node node = listener_node(listener);
+            if (!node.empty())
+                section.push(
+                    std::move(node), {"listen (" + listener.listens.front()->at->at.text() + ")"});
+        }
+    if (section.empty()) {
+        report_.lose(*model_.servers.front().at, "none of the listeners could be carried over");
+        section.push(
+            Node::map().add("address", Node::text("127.0.0.1:8080")).flow(),
+            {"None of nginx's could be carried over: put in yours."});
+    }
+    return section;
+}
+
+} // namespace stint::import_nginx

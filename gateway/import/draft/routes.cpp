@@ -1,0 +1,260 @@
+#include "import/draft/routes.hpp"
+
+#include "config/values/match_values.hpp"
+#include "config/values/placeholders.hpp"
+#include "config/yaml/diagnostics.hpp"
+#include "import/draft/route_context.hpp"
+#include "import/syntax/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace stint::import_nginx {
+
+namespace {
+
+constexpr std::size_t most_route_limits = 16;
+
+Node match_node(const LocationMatch& match, const std::string& host) {
+    Node node = Node::map();
+    if (host != "*")
+        node.add("host", Node::text(host));
+    switch (match.kind) {
+    case LocationMatch::Kind::exact:
+        node.add("path_exact", Node::text(match.text));
+        break;
+    case LocationMatch::Kind::regex:
+        node.add("path_regex", Node::text(match.text));
+        break;
+    case LocationMatch::Kind::prefix:
+        node.add("path", Node::text(match.text));
+    }
+    node.flow();
+    return node;
+}
+
+std::string place_of(const Directive& directive) {
+    return directive.name + " (" + directive.at.text() + ")";
+}
+
+std::string shown_words(const Directive& directive) {
+    std::string text = directive.name;
+    for (const std::string& argument : directive.args)
+        text += ' ' + argument;
+    return text + " (" + directive.at.text() + ")";
+}
+
+// True for a regular expression that stands for a prefix of nginx, which may end within a segment.
+bool is_open_prefix(const LocationMatch& match) {
+    return match.kind == LocationMatch::Kind::regex && !match.begin.empty() &&
+           !match.begin.ends_with('/');
+}
+
+} // namespace
+
+void Routes::add(const HostedServer& hosted, bool name_hosts) {
+    const std::string server_name =
+        hosted.server->names.empty() ? std::string{} : hosted.server->names.front();
+    const std::vector<LocationMatch> matches = matches_of(*hosted.server, rules_, report_);
+    lose_named(*hosted.server);
+    for (const std::string& host : hosted.hosts)
+        for (const LocationMatch& match : matches) {
+            const Location* const location = match.location;
+            const Context context{
+                hosted, match, location != nullptr ? location->settings : hosted.server->settings,
+                server_name};
+            if (!answers(*hosted.server, host))
+                add_route(context, host, name_hosts);
+        }
+    add_answers(hosted, server_name);
+}
+
+// Returns true if an `if` of the server answers all requests for this host.
+bool Routes::answers(const Server& server, const std::string& host) {
+    return std::ranges::any_of(server.answers_by_host, [&host](const auto& one) {
+        return config::lower(one.first) == host;
+    });
+}
+
+// Adds the routes of hosts that an `if` of the server answers.
+void Routes::add_answers(const HostedServer& hosted, const std::string& server_name) {
+    const LocationMatch match{LocationMatch::Kind::prefix, "/", "/", nullptr};
+    const Context context{hosted, match, hosted.server->settings, server_name};
+    for (const auto& [name, by] : hosted.server->answers_by_host) {
+        const auto host = config::parse_host_pattern(name);
+        const bool own = host && std::ranges::find(hosted.hosts, *host) != hosted.hosts.end();
+        const bool reached =
+            own || (host && hosted.hosts.front() == "*" && !hosts_.contains(*host));
+        if (!reached || !answered_.insert(*host).second) {
+            report_.lose(*by, "its host has no route of this server; left out");
+            continue;
+        }
+        Node route = Node::map();
+        route.add("name", Node::text(names_.take(*host, "host")))
+            .add("match", match_node(match, *host));
+        answer(context, *by, route);
+        section_.push(std::move(route), {shown_words(*by)});
+    }
+}
+
+void Routes::add_route(const Context& context, const std::string& host, bool name_hosts) {
+    std::vector<std::string> comments;
+    const Location* const location = context.match.location;
+    const bool whole = context.hosted.server->action.kind == Action::Kind::answer;
+    comments.push_back(
+        location != nullptr ? shown_words(*location->at)
+        : whole             ? "all of " + place_of(*context.hosted.server->at)
+                            : "the rest of " + place_of(*context.hosted.server->at));
+    if (is_open_prefix(context.match))
+        comments.push_back(
+            "In nginx a prefix ends anywhere, also within a segment. If that is not meant, write "
+            "path: " +
+            context.match.begin);
+    std::string name =
+        context.match.kind == LocationMatch::Kind::regex && context.match.begin.empty()
+            ? "regex"
+            : context.match.begin;
+    if (slug(name).empty())
+        name = location == nullptr && !whole ? "rest" : "root";
+    if (name_hosts)
+        name = (host == "*"              ? "default"
+                : host.starts_with("*.") ? "any" + host.substr(1)
+                                         : host) +
+               '_' + name;
+    Node route = Node::map();
+    route.add("name", Node::text(names_.take(name, "route")))
+        .add("match", match_node(context.match, host));
+    Node body = body_of(context, comments);
+    route.append(std::move(body));
+    section_.push(std::move(route), std::move(comments));
+}
+
+void Routes::refuse(int status, Node& body) {
+    Node respond = Node::map();
+    respond.add("status", Node::number(static_cast<std::uint64_t>(status)));
+    body.add("respond", respond.flow());
+}
+
+// Adds what `allow` and `deny` say. Returns false if the route refuses everything.
+bool Routes::restrict_access(const Context& context, std::vector<Node>& limits, Node& body) {
+    const std::vector<AccessRule>& rules = context.settings.access;
+    if (rules.empty() || (rules.front().allow && rules.front().network == "all"))
+        return true;
+    std::vector<Node> denials = limits_.denials(rules);
+    if (!denials.empty()) {
+        std::ranges::move(denials, std::back_inserter(limits));
+        return true;
+    }
+    if (rules.front().allow || rules.front().network != "all")
+        report_.lose(
+            *rules.front().at,
+            "Stint has no list of addresses that alone may pass; the draft refuses "
+            "(403) all that these rules guard");
+    refuse(403, body);
+    return false;
+}
+
+void Routes::add_limits(const Context& context, std::vector<Node> limits, Node& body) {
+    if (limits.size() > most_route_limits) {
+        report_.lose(
+            *context.hosted.server->at, "a route has more than 16 limits; the draft has 16");
+        limits.erase(limits.begin() + most_route_limits, limits.end());
+    }
+    Node list = Node::list();
+    for (Node& limit : limits)
+        list.push(std::move(limit));
+    if (!list.empty())
+        body.add("limits", list.flow());
+}
+
+// Answers requests that nginx answers with files: nothing but 404 without files.
+void Routes::answer_files(const Context& context, Node& body, std::vector<std::string>& comments) {
+    const Settings& settings = context.settings;
+    const Location* const location = context.match.location;
+    if (location == nullptr && settings.files == nullptr)
+        return refuse(404, body);
+    const Directive& by = settings.files != nullptr ? *settings.files
+                          : location != nullptr     ? *location->at
+                                                    : *context.hosted.server->at;
+    report_.lose(
+        location != nullptr ? *location->at : by,
+        "nginx answers it itself or with files; the draft answers 501: name an upstream there");
+    comments.push_back("nginx serves files here: " + place_of(by) + ".");
+    refuse(501, body);
+}
+
+Node Routes::body_of(const Context& context, std::vector<std::string>& comments) {
+    Node body = Node::map();
+    const Location* const location = context.match.location;
+    const Action& server_action = context.hosted.server->action;
+    const Action action = server_action.kind != Action::Kind::none ? server_action
+                          : location != nullptr                    ? location->action
+                                                                   : Action{};
+    const Settings& settings = context.settings;
+    const bool limited = !settings.request_limits.empty() || !settings.connection_limits.empty();
+    if (location != nullptr)
+        if (const Location* const named = named_location(*context.hosted.server, *location))
+            return body_of_named(context, *named, comments);
+    if (action.kind == Action::Kind::answer || action.kind == Action::Kind::internal) {
+        if (limited)
+            comments.emplace_back("No limits: nginx answers this before it counts.");
+        if (action.kind == Action::Kind::answer)
+            answer(context, *action.at, body);
+        else
+            refuse(404, body);
+        return body;
+    }
+    std::vector<Node> limits = limits_.references(settings, context.server_name);
+    if (!settings.guards.empty()) {
+        comments.push_back(
+            "Refused: " + place_of(*settings.guards.begin()->second) + " guards it in nginx.");
+        refuse(403, body);
+    } else if (!restrict_access(context, limits, body)) {
+        comments.push_back("Refused: " + shown_words(*settings.access.front().at) + ".");
+    } else if (action.kind == Action::Kind::proxy) {
+        forward(context, body, comments);
+    } else {
+        answer_files(context, body, comments);
+    }
+    add_limits(context, std::move(limits), body);
+    return body;
+}
+
+// Adds the answer of `return`.
+void Routes::answer(const Context& context, const Directive& by, Node& body) {
+    constexpr std::array<std::uint64_t, 5> redirects{301, 302, 303, 307, 308};
+    const auto number = number_of(by.args.front());
+    const std::uint64_t status = number.value_or(302);
+    const std::string text = by.args.size() > 1 ? by.args[1] : number ? "" : by.args.front();
+    if (std::ranges::find(redirects, status) != redirects.end() && !text.empty()) {
+        const std::string to = redirect_target(text, context.server_name, context.hosted.scheme);
+        if (to.empty()) {
+            report_.lose(by, "has a target that Stint cannot write; the draft answers 404");
+            return refuse(404, body);
+        }
+        Node redirect = Node::map();
+        redirect.add("to", Node::text(to)).add("status", Node::number(status));
+        return void(body.add("redirect", redirect.flow()));
+    }
+    if (status < 200 || status > 599 || status == 444) {
+        report_.lose(by, "Stint closes no connection without an answer; the draft answers 404");
+        return refuse(404, body);
+    }
+    Node respond = Node::map();
+    respond.add("status", Node::number(status));
+    bool whole = true;
+    const std::string content = body_text(text, context.server_name, whole);
+    const bool without_body = status == 204 || status == 205 || status == 304;
+    if (!whole || (without_body && !content.empty()))
+        report_.lose(by, "has a text with what Stint has no placeholder for; left out");
+    if (!content.empty() && !without_body && whole) {
+        const std::string& type = context.settings.content_type;
+        respond.add("body", Node::text(content));
+        if (config::parse_content_type(type))
+            respond.add("content_type", Node::text(type));
+    }
+    body.add("respond", respond.flow());
+}
+
+} // namespace stint::import_nginx

@@ -1,0 +1,88 @@
+// Directives about clients' connections and logs.
+#include "import/read/reader.hpp"
+#include "import/syntax/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace stint::import_nginx {
+
+namespace {
+
+void read_max_body(Block& block, const Directive& directive) {
+    const auto size = size_of(directive.args.front());
+    constexpr std::uint64_t tebibyte = std::uint64_t{1} << 40U;
+    if (!size || *size > tebibyte)
+        return lose_argument(block, directive, "a size such as 10m, of at most 1024g");
+    block.settings->max_body = *size;
+}
+
+void read_global_time(Block& block, const Directive& directive, Milliseconds& time) {
+    const auto read = time_of(directive.args.front());
+    if (!read)
+        return lose_argument(block, directive, "a time such as 60s, of at most 366 days");
+    if (block.where != context::http && *read != time)
+        return block.report.lose(directive, "is that of all listeners in Stint; left out");
+    if (read->count() == 0)
+        return block.report.lose(directive, "Stint keeps clients' connections; left out");
+    time = *read;
+}
+
+void read_access_log(Block& block, const Directive& directive) {
+    const std::string& path = directive.args.front();
+    AccessLog& log = block.model.access_log;
+    if (path != "off" && directive.args.size() > 1)
+        block.report.note(
+            directive, "Stint has a format of its own: a line of JSON for each request");
+    if (block.where == context::http && log.path.empty() && !path.starts_with("syslog:")) {
+        log = {path == "off" ? path : read_path(block, directive), &directive};
+        return;
+    }
+    if (path != log.path)
+        block.report.lose(directive, "Stint has one access log for everything; see access_log");
+}
+
+void read_error_log(Block& block, const Directive& directive) {
+    if (block.where == context::server || block.where == context::location)
+        return block.report.lose(directive, "Stint has one operational log, on standard error");
+    const std::string level = directive.args.size() > 1 ? directive.args[1] : "error";
+    block.model.log_level = level == "debug"                       ? "debug"
+                            : level == "info" || level == "notice" ? "info"
+                            : level == "warn"                      ? "warn"
+                                                                   : "error";
+    block.report.note(directive, "Stint writes its operational log to standard error");
+}
+
+void read_merge_slashes(Block& block, const Directive& directive) {
+    const bool merges = read_switch(block, directive);
+    if (block.where != context::http && merges != block.model.merge_slashes)
+        return block.report.lose(directive, "is that of all routes in Stint; left out");
+    block.model.merge_slashes = merges;
+}
+
+constexpr std::array table_of_clients{
+    Row{"client_max_body_size", context::shared, 1, 1, read_max_body},
+    Row{"client_header_timeout", context::http | context::server, 1, 1,
+        [](Block& block, const Directive& directive) {
+            read_global_time(block, directive, block.model.head);
+        }},
+    Row{"keepalive_timeout", context::shared | context::upstream, 1, 2,
+        [](Block& block, const Directive& directive) {
+            if (block.where == context::upstream)
+                return block.report.note(
+                    directive, "an unused connection is kept for timeouts.idle");
+            read_global_time(block, directive, block.model.idle);
+        }},
+    Row{"access_log", context::shared, 1, many, read_access_log},
+    Row{"error_log", context::main | context::shared, 1, 2, read_error_log},
+    Row{"merge_slashes", context::http | context::server, 1, 1, read_merge_slashes},
+};
+
+} // namespace
+
+std::span<const Row> client_rows() {
+    return table_of_clients;
+}
+
+} // namespace stint::import_nginx

@@ -1,0 +1,214 @@
+// The meaning of an nginx configuration: zones, upstreams, and servers with their locations, each
+// with the settings in force there.
+#pragma once
+
+#include "import/syntax/directive.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stint::import_nginx {
+
+using Milliseconds = std::chrono::milliseconds;
+
+// Pointers to directives refer to the parsed configuration, which outlives the model.
+
+// limit_req_zone or limit_conn_zone.
+struct Zone {
+    std::string key{}; // with variables
+    std::uint64_t requests = 0;
+    bool per_minute = false; // else per second
+    const Directive* at = nullptr;
+};
+
+// limit_req
+struct RequestLimit {
+    static constexpr std::uint64_t no_delay = std::numeric_limits<std::uint64_t>::max();
+
+    std::string zone{};
+    std::uint64_t burst = 0;
+    std::uint64_t delay = 0; // so many requests of the burst go at once
+    const Directive* at = nullptr;
+};
+
+// limit_conn
+struct ConnectionLimit {
+    std::string zone{};
+    std::uint64_t number = 1;
+    const Directive* at = nullptr;
+};
+
+struct HeaderField {
+    std::string name{};
+    std::string value{}; // with variables; may be a secret
+    const Directive* at = nullptr;
+};
+
+// proxy_next_upstream with its number of tries.
+struct NextUpstream {
+    std::vector<std::string> conditions{"error", "timeout"};
+    std::uint64_t tries = 0; // 0: one for each endpoint
+    const Directive* at = nullptr;
+};
+
+// proxy_ssl_*
+struct UpstreamTls {
+    std::string ca{}, crl{}, name{}, certificate{}, key{}; // "": not set
+    std::optional<bool> verify{};
+
+    friend auto operator<=>(const UpstreamTls&, const UpstreamTls&) = default;
+};
+
+// allow or deny
+struct AccessRule {
+    bool allow = false;
+    std::string network{}; // "all", or an address or network
+    const Directive* at = nullptr;
+};
+
+// The settings in force in a http, server or location block: its own, and those of the block around
+// it.
+struct Settings {
+    std::vector<RequestLimit> request_limits{};
+    std::vector<ConnectionLimit> connection_limits{};
+    std::vector<HeaderField> request_headers{};  // proxy_set_header
+    std::vector<HeaderField> response_headers{}; // add_header
+    std::vector<std::string> hidden_headers{};   // proxy_hide_header
+    std::vector<AccessRule> access{};
+    int request_status = 503;
+    int connection_status = 503;
+    bool request_dry_run = false;
+    bool connection_dry_run = false;
+    std::uint64_t max_body = 1U << 20U; // bytes; 0: no bound
+    Milliseconds connect{60'000};
+    Milliseconds read{60'000};
+    Milliseconds send{60'000};
+    Milliseconds client_body{60'000};
+    Milliseconds client_send{60'000};
+    NextUpstream next_upstream;
+    UpstreamTls tls{};
+    std::string content_type{"text/plain"};
+    // Directives, by name, by which nginx asks for more than an address before it serves:
+    // auth_basic, an `if` that refuses. The draft refuses such requests.
+    std::map<std::string, const Directive*> guards{};
+    const Directive* files = nullptr; // root, alias, try_files and the like
+};
+
+// The directive that answers a location's requests.
+struct Action {
+    enum class Kind : std::uint8_t { none, proxy, answer, internal };
+
+    Kind kind = Kind::none;
+    const Directive* at = nullptr;
+    const Directive* rewrite = nullptr; // changes the path before it is sent (`break`)
+};
+
+struct Location {
+    enum class Kind : std::uint8_t { exact, prefix, prefix_first, regex, named };
+
+    Kind kind = Kind::prefix;
+    bool ignore_case = false; // for a regex
+    std::string pattern{};
+    Settings settings{};
+    Action action{};
+    std::vector<Location> nested{};
+    const Directive* at = nullptr;
+};
+
+// listen
+struct Listen {
+    std::string address{}; // as Stint writes it: "0.0.0.0:80", "[::]:80", "unix:/path"
+    bool tls = false;
+    bool http2 = false;
+    bool proxy_protocol = false;
+    bool is_default = false;
+    bool local = false; // only this machine reaches it
+    const Directive* at = nullptr;
+};
+
+struct Server {
+    std::vector<std::string> names{};
+    std::vector<Listen> listens{};
+    std::vector<std::pair<std::string, std::string>> certificates{}; // certificate, key
+    std::string staple{};                                            // ssl_stapling_file
+    std::string client_ca{};
+    std::string verify_client{}; // "", "on", "optional"
+    std::vector<std::string> protocols{};
+    bool rejects_handshake = false;
+    bool http2 = false; // http2 on
+    Settings settings{};
+    Action action{}; // answers all its requests, before any location
+    // `if ($host = NAME) { return ... }`: names that are answered otherwise.
+    std::vector<std::pair<std::string, const Directive*>> answers_by_host{};
+    std::vector<Location> locations{};
+    std::vector<Location> named{}; // location @NAME
+    const Directive* at = nullptr;
+};
+
+struct UpstreamServer {
+    std::string address{};
+    std::uint64_t weight = 1;
+    std::uint64_t max_connections = 0; // 0: no bound
+    const Directive* at = nullptr;
+};
+
+struct UpstreamGroup {
+    std::vector<UpstreamServer> servers{};
+    std::string balance{}; // "", "least_conn", "hash"
+    std::string hash_key{};
+    std::optional<std::uint64_t> max_fails{};
+    std::optional<Milliseconds> fail_timeout{};
+    const Directive* at = nullptr;
+};
+
+// map or geo
+struct Table {
+    bool by_address = false; // geo
+    std::string source{};    // a text with variables; of geo the client's address
+    std::vector<std::pair<std::string, std::string>> entries{};
+    std::optional<std::string> other{}; // default
+    const Directive* at = nullptr;
+};
+
+// set_real_ip_from and real_ip_header
+struct RealIp {
+    std::vector<std::string> trusted{};
+    std::string header{};
+    bool recursive = false;
+    const Directive* at = nullptr;
+    const Directive* header_at = nullptr;
+};
+
+struct AccessLog {
+    std::string path{}; // "": nginx's own; "off"
+    const Directive* at = nullptr;
+};
+
+struct Model {
+    std::map<std::string, Zone> request_zones{};
+    std::map<std::string, Zone> connection_zones{};
+    std::map<std::string, UpstreamGroup> upstreams{};
+    std::map<std::string, Table> tables{}; // by variable
+    std::map<std::string, std::string>
+        setters{}; // `set`: variable, constant; "$" if it has several
+    std::vector<Server> servers{};
+    Settings settings{}; // those of the http block
+    // ssl_certificate, ssl_certificate_key and ssl_protocols of servers that have none.
+    std::vector<std::pair<std::string, std::string>> certificates{};
+    std::vector<std::string> protocols{};
+    RealIp real_ip;
+    AccessLog access_log;
+    std::string log_level{};
+    Milliseconds head{60'000};
+    Milliseconds idle{75'000};
+    bool merge_slashes = true;
+    std::string folder{}; // folder of the main file: relative paths begin there
+};
+
+} // namespace stint::import_nginx
