@@ -101,10 +101,12 @@ struct Gateway : Transport, ShareListener {
         answer("beat", beat_reply());
         CHECK(client.session().state() == SessionState::active);
     }
-    Wanted want() { return client.want("c", counter(), 1, now); }
+    [[nodiscard]] std::string need() const { return last("sync").arguments.at(16); }
+    Wanted want(std::uint64_t cost = 1) { return client.want("c", counter(), cost, now); }
     [[nodiscard]] SharedCounter counter() const { return {.limit = limit, .numbers = {10, 0}}; }
-    limits::Decision request() {
+    limits::Decision request(std::uint64_t cost = 1) {
         limits::Charge charge;
+        charge.cost = cost;
         charge.limit = limit.get();
         charge.quota = 10;
         return limits::admit({&charge, 1}, now);
