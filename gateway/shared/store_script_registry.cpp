@@ -75,14 +75,15 @@ end
 -- Sessions: gateway, last beat, joined (version of the member list), knows (that version), the
 -- epoch that it has told all its shares in, state (joining, active, dead), died, confirms (1: it was
 -- within its time when it came into the epoch; n: it had never been active before), time to live,
--- and how long what it has held counts after its end.
+-- and how long what it has held counts after its end. Lines of other protocols begin like this, too,
+-- so that each knows which sessions of the others live.
 local sessions, changed, longest_ttl = {}, {}, ttl
 local function parse(id, packed)
     local gateway, heard, joined, knows, told, state, died, confirms, its_ttl, span =
-        packed:match('^(%S+) (%d+) (%d+) (%d+) (%S+) (%a) (%d+) (%w) (%d+) (%d+)$')
+        packed:match('^(%S+) (%d+) (%d+) (%d+) (%S+) (%a) (%d+) (%w) (%d+) ?(%d*)')
     return {id = id, gateway = gateway, heard = tonumber(heard), joined = tonumber(joined),
             knows = tonumber(knows), told = told, state = state, died = tonumber(died),
-            confirms = confirms, ttl = tonumber(its_ttl), span = tonumber(span)}
+            confirms = confirms, ttl = tonumber(its_ttl), span = tonumber(span) or keep}
 end
 local function save(session)
     changed[session.id] = session
@@ -187,13 +188,14 @@ local function add(id, gateway, state, span)
 end
 
 -- A session that was silent for its time to live is dead, for good. What it held ages on; then it is
--- forgotten: every call reads all of them.
+-- forgotten, as every call reads all of them; but not before all others have heard of its end, who
+-- else would tell that it lives.
 local function end_silent_sessions()
     for _, session in pairs(sessions) do
         if session.state ~= 'd' and now - session.heard >= session.ttl then
             session.state, session.died = 'd', session.heard + session.ttl
             save(session)
-        elseif session.state == 'd' and now - session.died >= session.span then
+        elseif session.state == 'd' and now - session.died >= math.max(session.span, session.ttl) then
             sessions[session.id] = nil
             redis.call('HDEL', registry, 's:' .. session.id)
         end

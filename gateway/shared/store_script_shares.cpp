@@ -85,13 +85,11 @@ for id, packed in pairs(counter) do
         of, party.seq, party.turn = tonumber(of), tonumber(its_seq), tonumber(turn)
         party.hold, party.want = in_parts(tonumber(held), of), in_parts(tonumber(wanted), of)
         party.need = in_parts(tonumber(needed), of)
-        -- A gateway that waits for a lock asks again within a second: else nobody waits for it.
-        if lock and of > 0 and now - of > patience then
-            party.want, party.need = math.min(party.want, party.hold), 0
-        end
         local session = sessions[id]
-        -- A gateway that is not heard may be gone: nothing is kept for its clients.
-        if session and id ~= me and now - session.heard > patience then
+        -- A gateway that is not heard may be gone, and one that waits for a lock asks again within a
+        -- second: else nobody waits there.
+        local silent = session and id ~= me and now - session.heard > patience
+        if silent or (lock and of > 0 and now - of > patience) then
             party.want, party.need = math.min(party.want, party.hold), 0
         end
         if id == me then
@@ -162,12 +160,12 @@ local function begin_turn()
     turns = math.max(turns + 1, steady)
     own.turn = turns
 end
-local function may_take_turns()
+local function widen_turns()
     local sum, most = rest, 0
     for _, party in ipairs(lacking) do
         sum, most = sum + party.part, math.max(most, math.min(party.need, number))
     end
-    if sum >= most then return #lacking > 1 end
+    if sum >= most then return end
     lacking, rest = {}, number
     for _, party in ipairs(parties) do
         if party.wants then
@@ -175,7 +173,6 @@ local function may_take_turns()
             lacking[#lacking + 1] = party
         end
     end
-    return #lacking > 1
 end
 local function take_turns()
     local lacked = last and last.need > 0 and last.hold < math.min(last.need, number)
@@ -196,7 +193,8 @@ local function take_turns()
     end
     if before then reserved = 0 end
 end
-local in_turns = not divide(true) and not divide(false) and may_take_turns()
+if not divide(true) and not divide(false) then widen_turns() end
+local in_turns = #lacking > 1
 if in_turns then take_turns() end
 -- What nobody wants goes to all alike; where they take turns, to those that can use the least of it.
 local left, least = 0, number

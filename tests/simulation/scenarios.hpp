@@ -421,6 +421,19 @@ inline constexpr Scenario all[] = {
          of.busy(1, ms(260'000), ms(274'000));
      },
      Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 3000, 10, 275s},
+    {"a gateway that held nothing dies, and another one starts when some know of that", 300ms,
+     "an ended session is forgotten before all have heard of its end",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+             of.start(2);
+         });
+         of.at(ms(1500), [&] { of.kill(2); });
+         of.at(ms(2560), [&] { of.start(3); });
+         of.busy(3, ms(2700), ms(3400));
+     },
+     Scenario::Breaks::demand, 10, 0, 4},
     {"a gateway reloads with a burst of 1", 300ms, "a part of a bucket is one of any number",
      [](Simulation& of) {
          of.reload(1, 100, 1);
