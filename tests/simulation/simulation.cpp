@@ -322,7 +322,10 @@ void Simulation::deliver(int index, std::uint64_t life, std::size_t primary, Cal
             tick(gateway);
         });
     Reply answer = run_at(primary, call);
-    outcome_.store_calls += now_ >= terms_.begin.count() ? 1 : 0;
+    if (now_ >= terms_.begin.count()) {
+        outcome_.store_calls += 1;
+        outcome_.share_calls += call.counter.empty() ? 0 : 1;
+    }
     if (gateway.lossy && chance(0.3))
         return;
     at(now_ + delay(gateway), [this, index, life, primary, number, answer] {

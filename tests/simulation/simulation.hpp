@@ -81,6 +81,7 @@ struct Outcome {
     std::uint64_t one_gateway =
         0; // units admitted, had one gateway got all requests: without faults
     std::uint64_t store_calls = 0;
+    std::uint64_t share_calls = 0; // all but beats
     // When nothing was left that knew the highest fencing number: neither a gateway nor the store.
     std::vector<Instant> fences_forgotten;
     std::string history; // if kept: what happened, for people

@@ -42,7 +42,10 @@ TEST_CASE("a server is killed and starts again, first with its data, then withou
     if (no_server())
         return;
     RedisProcess server{{"--appendonly", "yes", "--appendfsync", "always"}};
-    Crowd crowd{settings_of(server, 3), two_limits()};
+    auto patient = settings_of(server, 3);
+    for (StoreSettings& each : patient)
+        each.timeout = 500ms; // a server that is slow beside other tests is not down
+    Crowd crowd{patient, two_limits()};
     crowd.await_admissions();
     kill_and_start(crowd, server);
     CHECK(contains(ask(server, "KEYS '*'"), "{test}:r"));
@@ -51,8 +54,8 @@ TEST_CASE("a server is killed and starts again, first with its data, then withou
     kill_and_start(crowd, server);
     crowd.stop();
     crowd.check_promises();
-    CHECK(crowd.store(0).state().times_up >= 3);
-    CHECK(crowd.store(0).counters().downs >= 2);
+    CHECK(crowd.store(0).state().times_up == 3);
+    CHECK(crowd.store(0).counters().downs == 2);
 }
 
 TEST_CASE("a server is stopped for longer than the sessions live, and goes on") {
