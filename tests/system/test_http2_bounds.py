@@ -19,6 +19,18 @@ from support.waiting import wait_until
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
+def answers_later():
+    """An event, and the script of an upstream that answers once it is set."""
+    go_on = threading.Event()
+
+    def script(connection):
+        while connection.read_request():
+            go_on.wait(20)
+            connection.send(OK)
+
+    return go_on, script
+
+
 class BoundsTest(SystemTest):
     def start(self, bounds, script=None, **more):
         self.upstream = self.start_upstream(script or answer(b"hello"))
@@ -43,13 +55,7 @@ class Connections(BoundsTest):
                                  "stream_window": "4KiB", "connection_window": "64KiB", "max_glitches": 500})
 
     def test_streams_beyond_max_streams_are_refused(self):
-        go_on = threading.Event()
-
-        def script(connection):
-            while connection.read_request():
-                go_on.wait(20)
-                connection.send(OK)
-
+        go_on, script = answers_later()
         stint = self.start({"max_streams": 3}, script)
         client = self.client(stint.port, acknowledges=False)
         streams = [client.request() for _ in range(5)]
@@ -210,13 +216,7 @@ class Waiting(BoundsTest):
         self.assertEqual(len(self.refused(client, [client.request() for _ in range(4)], 2)), 2)
 
     def test_before_a_cap(self):
-        go_on = threading.Event()
-
-        def script(connection):
-            while connection.read_request():
-                go_on.wait(20)
-                connection.send(OK)
-
+        go_on, script = answers_later()
         stint = self.start(self.BOUNDS, script, limits={"c": {
             "concurrent": 1, "when_exceeded": "wait", "max_wait": "60s"}}, route_limits=["c"])
         client = self.client(stint.port)
@@ -229,13 +229,7 @@ class Waiting(BoundsTest):
         self.assertEqual({client.response(stream).status for stream in again}, {200})
 
     def test_for_an_endpoint(self):
-        go_on = threading.Event()
-
-        def script(connection):
-            while connection.read_request():
-                go_on.wait(20)
-                connection.send(OK)
-
+        go_on, script = answers_later()
         upstream = self.start_upstream(script)
         made = config({"address": upstream.address, "max_requests": 1}, listener={"h2c": True, "http2": self.BOUNDS},
                       upstream={"queue": {"max_waiting": 100, "max_wait": "60s"}})
@@ -252,13 +246,7 @@ class Waiting(BoundsTest):
         self.assertEqual([client.response(stream).status for stream in (left[0], *replaced)], [200] * 3)
 
     def test_for_an_endpoint_that_is_full(self):
-        go_on = threading.Event()
-
-        def script(connection):
-            while connection.read_request():
-                go_on.wait(20)
-                connection.send(OK)
-
+        go_on, script = answers_later()
         upstream = self.start_upstream(script)
         client = self.client(self.start_stint(config(
             {"address": upstream.address, "max_requests": 10}, listener={"h2c": True},
