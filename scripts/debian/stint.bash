@@ -14,7 +14,7 @@ _stint() {
     fi
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            run | check | simulate | fields | schema | version)
+            run | check | simulate | import-nginx | fields | schema | version)
                 command=${COMP_WORDS[i]}
                 break
                 ;;
@@ -32,14 +32,14 @@ _stint() {
         *:-c | *:--config | simulate:--against) return ;;
     esac
     case $command in
-        '') options='run check simulate fields schema version -h --help --version' ;;
+        '') options='run check simulate import-nginx fields schema version -h --help --version' ;;
         run) options='-h --help -c --config' ;;
         check) options='-h --help -c --config --strict --print --store' ;;
         simulate) options='-h --help -c --config --against --json --logged --format --captured --host' ;;
-        fields | schema | version) options='-h --help' ;;
+        import-nginx | fields | schema | version) options='-h --help' ;;
     esac
     # Files are an argument of these.
-    if [[ $word != -* && ($command == check || $command == simulate) ]]; then return; fi
+    if [[ $word != -* && ($command == check || $command == simulate || $command == import-nginx) ]]; then return; fi
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
     # Nothing else can follow.
     compopt +o bashdefault +o default 2>/dev/null || true

@@ -32,7 +32,7 @@ def helped(*command) -> str:
 
 
 def commands() -> list:
-    return re.findall(r"(?m)^  ([a-z]+) ", helped().partition("Subcommands:")[2])
+    return re.findall(r"(?m)^  ([a-z-]+) ", helped().partition("Subcommands:")[2])
 
 
 def options(*command) -> set:
@@ -49,7 +49,7 @@ def completed(*words) -> list:
 
 class Completion(unittest.TestCase):
     def test_it_offers_the_commands_and_their_options_and_nothing_else(self):
-        self.assertGreaterEqual(len(commands()), 6)
+        self.assertGreaterEqual(len(commands()), 7)
         self.assertEqual(set(completed("stint", "")), {*commands(), *options()})
         for command in commands():
             with self.subTest(command):
@@ -69,7 +69,7 @@ class Completion(unittest.TestCase):
 
     def test_files_and_free_names_are_left_to_bash(self):
         for words in (("run", "-c", "st"), ("check", "st"), ("check", "--config", ""), ("simulate", "--against", ""),
-                      ("simulate", "--logged", "x"), ("simulate", "-c", "a.yaml", ""), ("check", "--store", "=", "a")):
+                      ("simulate", "--logged", "x"), ("simulate", "-c", "a.yaml", ""), ("import-nginx", ""), ("check", "--store", "=", "a")):
             self.assertEqual(completed("stint", *words), [], words)
 
 
