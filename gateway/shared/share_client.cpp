@@ -171,7 +171,8 @@ void ShareClient::recall_at(ShareCounter& counter, SteadyTime when) {
 }
 
 void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& now) {
-    const std::uint64_t hold = hold_for(counter, std::min(share, counter.held), now);
+    const std::uint64_t kept = leaving_ ? 0 : std::min(share, counter.held);
+    const std::uint64_t hold = hold_for(counter, kept, now);
     limits::LeaseCover* const leases = leases_of(counter.of);
     if (leases != nullptr)
         leases->cover_at_most(leaving_ ? 0 : hold); // before others can have what is given up
@@ -214,7 +215,12 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
         counter.awaits_recall() ? std::min(counter.refresh, counter.answer_by) : counter.refresh);
     counter.call = send(
         counter.name, std::move(arguments),
-        {.counter = &counter, .at = now.steady, .hold = hold, .number = number, .span = span});
+        {.counter = &counter,
+         .at = now.steady,
+         .hold = hold,
+         .number = number,
+         .span = span,
+         .gives_up = leaving_});
 }
 
 std::uint64_t

@@ -93,6 +93,7 @@ class ShareClient {
         std::uint64_t hold = 0;
         std::uint64_t number = 0;
         Duration span{};
+        bool gives_up = false; // all of the share, as the gateway leaves
         bool ends_session = false;
         bool trusts = false;
     };

@@ -115,7 +115,8 @@ void ShareClient::take_grant(
     }
     counter.held = std::max(granted, hold);
     counter.note_demand(now);
-    note_left(counter);
+    if (sent.gives_up)
+        note_left(counter);
     const bool grew = granted > hold;
     const bool gives = grew || number_at(reply, 10) == 1; // false: shares may be unknown to it
     if (!gives)
@@ -173,8 +174,11 @@ void ShareClient::tell(const ShareCounter& counter, bool gives) {
         listener_.failed(counter.name);
 }
 
-// Arranges the next look after a reply; gives up at once what others lack.
+// Arranges the next look after a reply; gives up at once what others lack, and all if the call was
+// from before the gateway's leave.
 void ShareClient::look_again(ShareCounter& counter, const Now& now) {
+    if (leaving_ && !counter.left)
+        return sync(counter, 0, now);
     if (counter.others_lack && counter.share > counter.part)
         return sync(counter, counter.part, now);
     const bool waits = counter.awaits_recall();

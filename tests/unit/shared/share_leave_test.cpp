@@ -38,6 +38,27 @@ TEST_CASE("a gateway that leaves gives up what is not in use, then ends its sess
     CHECK(gateway.client.leave(gateway.now));
 }
 
+TEST_CASE("a gateway that leaves while a call is on its way gives up what that brings") {
+    Gateway gateway;
+    gateway.join();
+    CHECK(gateway.want() == Wanted::asked);
+    CHECK_FALSE(gateway.client.leave(gateway.now));
+    gateway.client.tick(gateway.now);
+    CHECK(gateway.syncs() == 1);
+    Reply reply = gateway.sync_reply(4, 3);
+    SUBCASE("") {}
+    SUBCASE("others lack some") { reply[5] = std::int64_t{1}; }
+    gateway.answer(reply);
+    CHECK(gateway.syncs() == 2); // at once
+    CHECK(gateway.hold() == "0");
+    CHECK(gateway.wants() == "0");
+    CHECK_FALSE(gateway.client.leave(gateway.now));
+    CHECK(gateway.count("leave") == 0);
+    gateway.answer(gateway.sync_reply(0, 0));
+    CHECK_FALSE(gateway.client.leave(gateway.now));
+    CHECK(gateway.count("leave") == 1);
+}
+
 TEST_CASE("a gateway whose last call is lost, or is of another epoch, makes it again") {
     Holder gateway;
     CHECK_FALSE(gateway.client.leave(gateway.now));
