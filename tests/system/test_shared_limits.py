@@ -78,7 +78,8 @@ class Together(SharedTest):
         self.assertEqual(self.statuses(second, 1), [200])
 
     def test_a_gateway_that_stops_leaves_its_share_to_the_others(self):
-        first, second = self.gateways(2, {"cap": {"requests": 4, "per": "1h", "shared": "main"}})
+        first, second = self.gateways(2, {"cap": {"requests": 4, "per": "1h", "shared": "main"}},
+                                      store={"timeout": "1s"})
         self.assertEqual(self.statuses(first, 1), [200])
         second_gets = self.statuses(second, 1)
         first.stop()
