@@ -6,7 +6,7 @@ namespace stint::shared {
 std::string_view store_script_registry() noexcept {
     return R"lua(
 -- The form of what counters keep, and what calls mean. Raise it when either changes.
-local protocol = '1'
+local protocol = '2'
 local op, me, ttl = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local known_epoch, seen, elapsed = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 local known_base = tonumber(ARGV[7])
@@ -75,7 +75,7 @@ end
 -- Sessions: gateway, last beat, joined (version of the member list), knows (that version), the
 -- epoch that it has told all its shares in, state (joining, active, dead), died, confirms (1: it was
 -- within its time when it came into the epoch; n: it had never been active before), time to live,
--- and how long what it has held counts after its end. Lines of other protocols begin like this, too,
+-- and how long what it has told of in the epoch counts after its end. Lines of other protocols begin like this, too,
 -- so that each knows which sessions of the others live.
 local sessions, changed, longest_ttl = {}, {}, ttl
 local function parse(id, packed)
@@ -140,8 +140,8 @@ local epoch, since, base = field.epoch, tonumber(field.since or 0) + jump, tonum
 if jump > 0 then
     write.since, write.base = string.format('%d', since), string.format('%d', base)
 end
-local ordinal = tonumber((field.epoch or '0'):match('^%d+'))
-local known_ordinal = tonumber(known_epoch:match('^%d+'))
+local function ordinal_of(name) return tonumber(name:match('^%d+')) or 0 end
+local ordinal, known_ordinal = ordinal_of(field.epoch or '0'), ordinal_of(known_epoch)
 if field.replid ~= replid or stepped or settled or foreign or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
     if known_base >= 0 and not foreign then
         base = known_from()
@@ -166,7 +166,7 @@ if field.replid ~= replid or stepped or settled or foreign or (known_epoch ~= ep
     for _, session in pairs(sessions) do
         if session.state ~= 'd' then
             session.heard, session.knows, session.told, session.confirms = now, 0, '-', '0'
-            session.span = keep -- what it has told of late may be lost
+            session.span = 0 -- until it tells again
             save(session)
         elseif stepped or settled then -- nobody tells again what it had used
             base = math.max(base, session.died)
@@ -176,26 +176,38 @@ if field.replid ~= replid or stepped or settled or foreign or (known_epoch ~= ep
 end
 
 local members = tonumber(field.members or 0)
--- span: keep, if it may hold what this store has never heard of.
-local function add(id, gateway, state, span)
+local function add(id, gateway, state)
     members = members + 1
     write.members = string.format('%d', members)
     local session = {id = id, gateway = gateway, heard = now, joined = members, knows = 0, told = '-',
-                     state = state, died = 0, confirms = '0', ttl = longest_ttl, span = span}
+                     state = state, died = 0, confirms = '0', ttl = longest_ttl, span = 0}
     sessions[id] = session
     save(session)
     return session
 end
 
--- A session that was silent for its time to live is dead, for good. What it held ages on; then it is
+-- True if the session may have held shares before the epoch. One that was joining when the store
+-- noted what it has now, may have been active when the store lost the rest.
+local function is_from_before(session)
+    return session.confirms ~= 'n'
+end
+
+-- The session is dead, for good, from `died` on. How long it matters what it held before the epoch,
+-- nobody knows unless it has told all of that again.
+local function end_session(session, died)
+    session.state, session.died = 'd', died
+    if is_from_before(session) and session.told ~= epoch then session.span = keep end
+    save(session)
+end
+
+-- A session that was silent for its time to live is dead. What it held ages on; then it is
 -- forgotten, as every call reads all of them; but not before all others have heard of its end, who
 -- else would tell that it lives.
 local function end_silent_sessions()
     for _, session in pairs(sessions) do
         if session.state ~= 'd' and now - session.heard >= session.ttl then
-            session.state, session.died = 'd', session.heard + session.ttl
-            save(session)
-        elseif session.state == 'd' and now - session.died >= math.max(session.span, session.ttl) then
+            end_session(session, session.heard + session.ttl)
+        elseif session.state == 'd' and now - session.died >= math.max(session.span, longest_ttl) then
             sessions[session.id] = nil
             redis.call('HDEL', registry, 's:' .. session.id)
         end
@@ -220,26 +232,22 @@ local function activate()
     end
 end
 
--- True if the session may have held shares before the epoch. One that was joining when the store
--- noted what it has now, may have been active when the store lost the rest.
-local function is_from_before(session)
-    return session.confirms ~= 'n'
-end
-
--- The epoch is learned when all sessions from before it have told their shares again.
+-- The epoch is learned when all sessions from before it that live have told their shares again. What
+-- one held that has died untold, may have been in use until its end.
 local function learn()
     if field.learned == epoch then return end
-    local confirmed = false
+    local confirmed, untold = false, base
     for _, session in pairs(sessions) do
         if is_from_before(session) and session.state ~= 'd' then
             if session.told ~= epoch or session.confirms ~= '1' then return end
             confirmed = true
         elseif is_from_before(session) and session.died > since and session.told ~= epoch then
-            return
+            untold = math.max(untold, session.died)
         end
     end
     if confirmed then
         field.learned, write.learned = epoch, epoch
+        base, write.base = untold, string.format('%d', untold)
     end
 end
 

@@ -30,10 +30,10 @@ if op == 'beat' then
                 return {'taken', now, epoch, other.id}
             end
         end
-        mine = add(me, gateway, state, confirms == 'n' and 0 or keep)
+        mine = add(me, gateway, state)
     end
     for id, of in ARGV[13]:gmatch('(%S+):(%S+)') do
-        if not sessions[id] then add(id, of, 'a', keep) end
+        if not sessions[id] then add(id, of, 'a') end
     end
     mine.heard, mine.ttl = now, ttl
     if known_epoch == epoch then
@@ -62,7 +62,7 @@ if op == 'beat' then
     for id, session in pairs(sessions) do
         if session.state ~= 'd' then
             list[#list + 1] = id .. ':' .. session.gateway
-        else
+        elseif now < session.died + session.span then
             known = math.max(known, session.died)
         end
     end
@@ -132,8 +132,7 @@ if known_epoch ~= epoch or not mine or mine.state == 'd' then
 end
 
 if op == 'leave' then
-    mine.state, mine.died = 'd', now
-    save(mine)
+    end_session(mine, now)
     finish()
     return {'ok', now, epoch}
 end

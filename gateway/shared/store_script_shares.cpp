@@ -11,10 +11,25 @@ std::string_view store_script_shares() noexcept {
 -- and the number that `hold`, `want` and `need` are parts of. need: the least part that admits what
 -- the gateway's clients ask for; 0: nobody asks, and what the gateway wants is a reserve.
 local seq, hold, want = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local number, propose, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local number, propose, own_span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 local window, life, need = tonumber(ARGV[14]), tonumber(ARGV[15]), tonumber(ARGV[17])
 local counter = pairs_of(KEYS[2])
 local steady = now - jumped -- what counters note does not jump with the clock
+
+-- What a session has told last of the counter: its share, what it wants and needs, the call, its
+-- turn; for a lock when that was, for a token bucket the number that it holds parts of; its span, and
+-- the epoch in which it has told. If its files have a larger burst, its span is longer, and what it
+-- has used counts for so long, whoever asks.
+local entries, span = {}, own_span
+for id, packed in pairs(counter) do
+    local hold, want, need, its_seq, turn, of, its_span, told_in =
+        packed:match('^(%d+):(%d+):(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$')
+    if hold then
+        entries[id] = {id = id, hold = tonumber(hold), want = tonumber(want), need = tonumber(need),
+                       seq = tonumber(its_seq), turn = tonumber(turn), of = tonumber(of), told_in = tonumber(told_in)}
+        span = math.max(span, tonumber(its_span))
+    end
+end
 
 -- A lock is a counter whose slots are leased: what a dead session held is others' when the longest
 -- lease of any gateway is over. Fencing numbers follow the registry's clock, which calls cannot
@@ -78,30 +93,25 @@ end
 hold, want, need = in_parts(hold, parts), in_parts(want, parts), in_parts(need, parts)
 
 local last, held_by_others, parties = nil, 0, {}
-for id, packed in pairs(counter) do
-    local party = {id = id}
-    local held, wanted, needed, its_seq, turn, of = packed:match('^(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$')
-    if held then
-        of, party.seq, party.turn = tonumber(of), tonumber(its_seq), tonumber(turn)
-        party.hold, party.want = in_parts(tonumber(held), of), in_parts(tonumber(wanted), of)
-        party.need = in_parts(tonumber(needed), of)
-        local session = sessions[id]
-        -- A gateway that is not heard may be gone, and one that waits for a lock asks again within a
-        -- second: else nobody waits there.
-        local silent = session and id ~= me and now - session.heard > patience
-        if silent or (lock and of > 0 and now - of > patience) then
-            party.want, party.need = math.min(party.want, party.hold), 0
-        end
-        if id == me then
-            last = party
-        elseif session and session.state ~= 'd' then
-            held_by_others = held_by_others + party.hold
-            parties[#parties + 1] = party
-        elseif (session and now >= session.died + span) or (not session and quiet) then
-            redis.call('HDEL', KEYS[2], id)
-        else
-            held_by_others = held_by_others + party.hold
-        end
+for id, party in pairs(entries) do
+    local of, session = party.of, sessions[id]
+    party.hold, party.want, party.need = in_parts(party.hold, of), in_parts(party.want, of), in_parts(party.need, of)
+    -- A gateway that is not heard may be gone, and one that waits for a lock asks again within a
+    -- second: else nobody waits there.
+    local silent = session and id ~= me and now - session.heard > patience
+    if silent or (lock and of > 0 and steady - of > patience) then
+        party.want, party.need = math.min(party.want, party.hold), 0
+    end
+    -- What a session has given up is back if the store has lost that. In a later epoch it tells all
+    -- that it holds, but not this.
+    local returned = session and party.told_in < ordinal_of(session.told)
+    if id == me then
+        last = party
+    elseif returned or (session and session.state == 'd' and now >= session.died + span) or (not session and quiet) then
+        redis.call('HDEL', KEYS[2], id)
+    else
+        held_by_others = held_by_others + party.hold
+        if session and session.state ~= 'd' then parties[#parties + 1] = party end
     end
 end
 -- A call that its gateway has given up may come late, behind a newer one on another connection. If
@@ -261,8 +271,9 @@ end
 if grant == 0 and want == 0 then
     redis.call('HDEL', KEYS[2], me)
 else
-    local of = lock and now or parts and number or 0 -- when it was heard; what it holds parts of
-    redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d:%d:%d:%d', grant, want, need, seq, own.turn, of))
+    local of = lock and steady or parts and number or 0
+    redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d:%d:%d:%d:%d:%d', grant, want, need, seq, own.turn, of,
+                                                  own_span, ordinal))
 end
 keep_counter()
 local recalls = lacks and wanted == 1

@@ -34,6 +34,8 @@ void Simulation::clone_and_reload() {
 
 // Faults come alone, or several at about the same time.
 void Simulation::faults() {
+    if (terms_.faults_for > 0ns && now_ >= terms_.faults_for.count() - 200'000'000)
+        return;
     const std::uint64_t count = 1 + below(4);
     for (std::uint64_t i = 0; i < count; ++i)
         at(now_ + between(0ms, 120ms), [this] { fault(); });

@@ -9,6 +9,8 @@
 //   shared_simulation migrations MODE COUNT [FIRST]  so, too, while the hash slot moves between
 //                                                    nodes; not if the store does not notice it
 //   shared_simulation calm MODE                      how much is admitted without faults
+//   shared_simulation recovers MODE COUNT [FIRST]    when all faults have ended, one gateway is
+//                                                    admitted all that there is
 //   shared_simulation fair MODE                      whose requests are admitted where there is
 //                                                    little
 //   shared_simulation tell MODE SCHEDULE             what happens in one schedule
@@ -444,6 +446,39 @@ int fair(const Mode& mode) {
     return good ? 0 : 1;
 }
 
+// After faults, one gateway gets all the clients: it is admitted what the limit says.
+int recovers(const Mode& mode, std::uint64_t count, std::uint64_t first) {
+    // A lock's holder may keep it to the end.
+    const Instant settled = mode.lock ? 16'000'000'000 : 33'000'000'000;
+    LuaStore store{store_script()};
+    std::uint64_t low = 0;
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+        ScheduleTerms terms = random_terms(seed, mode);
+        terms.other_number = terms.number;
+        terms.other_burst = 0;
+        terms.costs.clear();
+        terms.demand = 4.0 * terms.gateways;
+        terms.faults_for = 8s;
+        terms.length = 45s;
+        const Outcome outcome = Simulation{terms, store}.run();
+        const auto admitted = std::ranges::count_if(outcome.admitted, [&](const Admission& each) {
+            return each.at >= settled && each.gateway == outcome.remaining;
+        });
+        const double wanted = static_cast<double>(terms.number) *
+                              static_cast<double>(terms.length.count() - settled) /
+                              static_cast<double>(terms.per.count());
+        const double least = terms.lock ? 1 : 0.8 * wanted;
+        if (static_cast<double>(admitted) >= least)
+            continue;
+        if (++low <= 5)
+            std::cout << mode.name << " schedule " << seed << ": gateway " << outcome.remaining
+                      << " is admitted " << admitted << " of " << wanted << "\n";
+    }
+    std::cout << mode.name << ": " << count << " schedules, after " << low
+              << " of them less than there is\n";
+    return low == 0 ? 0 : 1;
+}
+
 int tell(const Mode& mode, std::uint64_t schedule) {
     LuaStore store{store_script()};
     const ScheduleTerms terms = random_terms(schedule, mode);
@@ -463,6 +498,9 @@ int run(const std::vector<std::string>& words) {
             mode_named(word(1)), std::stoull(word(2)), words.size() > 3 ? std::stoull(word(3)) : 1);
     if (what == "fair")
         return fair(mode_named(word(1)));
+    if (what == "recovers")
+        return recovers(
+            mode_named(word(1)), std::stoull(word(2)), words.size() > 3 ? std::stoull(word(3)) : 1);
     if (what == "split")
         return split(
             mode_named(word(1)), std::stoull(word(2)), words.size() > 3 ? std::stoull(word(3)) : 1);

@@ -462,16 +462,73 @@ inline constexpr Scenario all[] = {
      },
      Scenario::Breaks::number, 1, 0, 3, limits::Anchor::first_request, true, 0, 0, 8s},
     // Gateway 1 grants leases for half as long.
-    {"a gateway dies with leases that last for longer than others grant", 6s,
+    {"the store forgets leases that last for longer than others grant, and their gateway dies", 6s,
      "the longest lease of others is not known",
      [](Simulation& of) {
          start_both(of);
          of.at(ms(500), [&] { of.trust(0); });
-         of.busy(0, ms(600), ms(3000));
-         of.at(ms(3000), [&] { of.kill(0); });
-         of.busy(1, ms(3100), ms(12000));
+         of.busy(0, ms(600), ms(700));
+         of.at(ms(70'000), [&] { of.remember(); });
+         of.busy(0, ms(70'800), ms(71'000));
+         of.at(ms(71'000), [&] {
+             of.fail_over();
+             of.kill(0);
+         });
+         of.busy(1, ms(71'100), ms(82'000));
      },
-     Scenario::Breaks::number, 8, 0, 2, limits::Anchor::first_request, true, 0, 0, 12s, 100},
+     Scenario::Breaks::number, 8, 0, 2, limits::Anchor::first_request, true, 0, 0, 83s, 100},
+    {"gateways leave one after the other, each with its burst used, and those with a lower burst "
+     "call",
+     300ms, "a share counts for as long as the caller's burst says",
+     [](Simulation& of) {
+         of.reload(1, 10, 10);
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+             of.start(2);
+         });
+         of.busy(0, ms(12'000), ms(13'000));
+         of.at(ms(13'000), [&] { of.leave(0); });
+         of.busy(1, ms(14'600), ms(15'000));
+         of.busy(2, ms(15'000), ms(16'500));
+     },
+     Scenario::Breaks::number, 10, 0, 3, limits::Anchor::first_request, false, 300, 10, 17s, 40},
+    {"a gateway gives all up, and the store forgets that", 300ms,
+     "what a gateway has given up counts again if the store has lost that",
+     [](Simulation& of) {
+         start_both(of);
+         of.busy(0, ms(2000), ms(2100));
+         of.at(ms(7000), [&] { of.remember(); });
+         of.at(ms(7500), [&] { of.fail_over(); });
+         of.busy(1, ms(8000), ms(15'000));
+     },
+     Scenario::Breaks::demand, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 16s},
+    {"a gateway that held nothing leaves, and the store fails over", 4s,
+     "a session counts after what it held has aged",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+             of.start(2);
+         });
+         of.at(ms(900), [&] { of.trust(0); });
+         of.busy(0, ms(2000), ms(2100));
+         of.at(ms(9000), [&] { of.leave(2); });
+         of.at(ms(9700), [&] { of.remember(); });
+         of.at(ms(9701), [&] { of.fail_over(); });
+         of.busy(1, ms(10'000), ms(14'500));
+     },
+     Scenario::Breaks::demand, 10, 0, 3, limits::Anchor::first_request, false, 0, 0, 15s, 30},
+    {"a lock is given up, and the store forgets that", 300ms,
+     "what a gateway has given up counts again if the store has lost that",
+     [](Simulation& of) {
+         start_both(of);
+         of.busy(0, ms(2000), ms(2100));
+         of.at(ms(7000), [&] { of.remember(); });
+         of.at(ms(9500), [&] { of.fail_over(); });
+         of.busy(1, ms(10'000), ms(19'000));
+     },
+     Scenario::Breaks::demand, 1, 0, 2, limits::Anchor::first_request, true, 0, 0, 20s},
     {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
      [](Simulation& of) {
          start_both(of);

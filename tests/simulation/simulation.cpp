@@ -373,7 +373,10 @@ Outcome Simulation::run() {
     for (int i = 0; i < terms_.gateways; ++i) {
         const Instant begin = terms_.faults && chance(0.3) ? between(0ms, terms_.length / 2) : 0;
         if (terms_.starts)
-            at(begin, [this, i] { start(i); });
+            at(begin, [this, i] {
+                if (gateways_[static_cast<std::size_t>(i)]->life == 0) // after faults it may run
+                    start(i);
+            });
         at(begin + 1, [this, i] { demand(i); });
     }
     if (terms_.sentinels > 0)
@@ -383,6 +386,8 @@ Outcome Simulation::run() {
         clone_and_reload();
         at(between(1300ms, 3s), [this] { faults(); });
     }
+    if (terms_.faults_for > 0ns)
+        at(terms_.faults_for.count(), [this] { end_faults(); });
     if (terms_.migrates)
         at(between(1s, 2s), [this] { move_slot(); });
     const Duration lag = terms_.faults ? Duration{between(1ms, terms_.most_lost)} : Duration{100ms};

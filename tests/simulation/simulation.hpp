@@ -48,6 +48,9 @@ struct ScheduleTerms {
     Duration most_lost = std::chrono::milliseconds{300}; // of the store's latest writes
     bool starts = true;                                  // the gateways start by themselves
     bool faults = true; // of the network, the clocks, the store, and the gateways
+    // After so long there are no faults any more, and some seconds later one gateway has all the
+    // clients (Outcome::remaining). 0: faults go on.
+    Duration faults_for{};
     // If any, they tell the gateways of another primary, each sooner or later; the former one
     // goes on serving those who have not been told.
     std::size_t sentinels = 0;
@@ -84,6 +87,7 @@ struct Outcome {
     std::uint64_t share_calls = 0; // all but beats
     // When nothing was left that knew the highest fencing number: neither a gateway nor the store.
     std::vector<Instant> fences_forgotten;
+    int remaining = -1;  // the gateway that has all the clients after the faults; -1: none
     std::string history; // if kept: what happened, for people
 };
 
@@ -191,6 +195,7 @@ class Simulation {
     [[nodiscard]] std::int64_t store_clock() const;
     void faults();
     void fault();
+    void end_faults();
     void promote(bool other_clock);
     void clone_and_reload();
     void note(const std::string& what);

@@ -47,7 +47,9 @@ TEST_CASE("a gateway that leaves while a call is on its way gives up what that b
     CHECK(gateway.syncs() == 1);
     Reply reply = gateway.sync_reply(4, 3);
     SUBCASE("") {}
-    SUBCASE("others lack some") { reply[5] = std::int64_t{1}; }
+    SUBCASE("others lack some") {
+        reply[5] = std::int64_t{1};
+    }
     gateway.answer(reply);
     CHECK(gateway.syncs() == 2); // at once
     CHECK(gateway.hold() == "0");

@@ -50,6 +50,7 @@ TEST_CASE("a gateway has no session while others of another protocol live, then 
     Gateway first{settings(server, "a")};
     first.await_admission();
     const std::string epoch = ask(server, "HGET '{test}:r' epoch");
+    const std::string protocol = ask(server, "HGET '{test}:r' protocol");
     // As if what lives were of another version. This one's own session is heard no more.
     // Its lines may be shorter or longer.
     (void)ask(
@@ -62,9 +63,38 @@ TEST_CASE("a gateway has no session while others of another protocol live, then 
     CHECK(ask(server, "HGET '{test}:r' protocol") == "0\n");
 
     first.await_session(SessionState::active);
-    CHECK(ask(server, "HGET '{test}:r' protocol") == "1\n");
+    CHECK(ask(server, "HGET '{test}:r' protocol") == protocol);
     CHECK(ask(server, "HGET '{test}:r' epoch") != epoch);
     first.await_admission();
+}
+
+TEST_CASE("a gateway that has ended is forgotten soon, also one that lived through a failover") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    Gateway first{settings(server, "a")};
+    Gateway second{settings(server, "b")};
+    first.await_admission();
+    second.await_admission();
+    const auto sessions = [&] {
+        const std::string names = ask(server, "HKEYS '{test}:r'");
+        std::size_t count = names.starts_with("s:") ? 1 : 0;
+        for (std::size_t at = names.find("\ns:"); at != std::string::npos;
+             at = names.find("\ns:", at + 1))
+            ++count;
+        return count;
+    };
+    CHECK(sessions() == 2);
+    const std::string epoch = ask(server, "HGET '{test}:r' epoch");
+    (void)ask(server, "HSET '{test}:r' replid another"); // as after a failover
+    await(
+        [&] {
+            return ask(server, "HGET '{test}:r' learned") != epoch &&
+                   ask(server, "HGET '{test}:r' learned") == ask(server, "HGET '{test}:r' epoch");
+        },
+        "what the gateways hold is not learned");
+    first.store.stop();
+    await([&] { return sessions() == 1; }, "the gateway that has ended is not forgotten");
 }
 
 TEST_CASE("a server that is down cannot be told to trust") {
