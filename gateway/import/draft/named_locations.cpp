@@ -6,11 +6,11 @@
 namespace stint::import_nginx {
 
 // Returns the named location that has the requests for which try_files finds no file; null if there
-// is none.
+// is none. A named location is not followed to another one: these may form a ring.
 const Location* Routes::named_location(const Server& server, const Location& location) {
     const Directive* const files = location.settings.files;
-    if (location.action.kind != Action::Kind::none || files == nullptr ||
-        files->name != "try_files")
+    if (location.kind == Location::Kind::named || location.action.kind != Action::Kind::none ||
+        files == nullptr || files->name != "try_files")
         return nullptr;
     const auto named = std::ranges::find(server.named, files->args.back(), &Location::pattern);
     if (named == server.named.end())
@@ -31,7 +31,7 @@ void Routes::lose_named(const Server& server) {
     };
     for (const Location& named : server.named)
         if (!used(server.locations, named.pattern, used))
-            report_.lose(*named.at, "is reached by error_page alone; left out");
+            report_.lose(*named.at, "no location that has a route hands requests to it; left out");
 }
 
 // Returns the body of a route whose requests a named location has. nginx counts them in the first
