@@ -51,12 +51,47 @@ bool is_open_prefix(const LocationMatch& match) {
            !match.begin.ends_with('/');
 }
 
+std::size_t count(const std::vector<Location>& locations) {
+    std::size_t all = locations.size();
+    for (const Location& one : locations)
+        all += count(one.nested);
+    return all;
+}
+
 } // namespace
 
+// Replaces the routes by one that refuses, and reports why.
+void Routes::refuse_everything(const Server& server, std::string_view why) {
+    report_.lose(*server.at, std::string{why});
+    refuses_everything_ = true;
+    section_ = Node::list();
+    Node route = Node::map();
+    route.add("name", Node::text("everything"))
+        .add("match", match_node({LocationMatch::Kind::prefix, "/", "/", nullptr}, "*"));
+    refuse(501, route);
+    section_.push(std::move(route), {"Refused: the draft would be too large."});
+}
+
+// Counts the routes of a server. Returns false if the draft would have too many.
+bool Routes::fits(const HostedServer& hosted, std::size_t matches) {
+    counted_ += hosted.hosts.size() * matches + hosted.server->answers_by_host.size();
+    return counted_ <= most_routes;
+}
+
 void Routes::add(const HostedServer& hosted, bool name_hosts) {
+    if (refuses_everything_)
+        return;
+    if (count(hosted.server->locations) > most_locations)
+        return refuse_everything(
+            *hosted.server, "has more than 10000 locations; the draft refuses (501) everything");
     const std::string server_name =
         hosted.server->names.empty() ? std::string{} : hosted.server->names.front();
     const std::vector<LocationMatch> matches = matches_of(*hosted.server, rules_, report_);
+    if (!fits(hosted, matches.size()))
+        return refuse_everything(
+            *hosted.server,
+            "the draft would have more than 50000 routes, one for each name and location; it "
+            "refuses (501) everything");
     lose_named(*hosted.server);
     for (const std::string& host : hosted.hosts)
         for (const LocationMatch& match : matches) {

@@ -11,8 +11,10 @@
 #include "import/read/model.hpp"
 #include "import/report.hpp"
 
+#include <cstddef>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,11 @@ struct HostedServer {
     std::vector<std::string> hosts; // "*" for the default server
     Scheme scheme = Scheme::http;
 };
+
+// Bounds of a draft. One that would be larger refuses everything: a part of the routes would let
+// through what the others refuse.
+inline constexpr std::size_t most_routes = 50'000;
+inline constexpr std::size_t most_locations = 10'000; // of a server
 
 class Routes {
   public:
@@ -49,6 +56,8 @@ class Routes {
     struct Context; // a location that is being written
 
     const Location* named_location(const Server& server, const Location& location);
+    bool fits(const HostedServer& hosted, std::size_t matches);
+    void refuse_everything(const Server& server, std::string_view why);
     static bool answers(const Server& server, const std::string& host);
     void add_answers(const HostedServer& hosted, const std::string& server_name);
     Node body_of_named(
@@ -77,6 +86,8 @@ class Routes {
     Names names_;
     std::set<std::string> answered_; // hosts of add_answers()
     Node section_ = Node::list();
+    std::size_t counted_ = 0;         // routes
+    bool refuses_everything_ = false; // a bound was passed
 };
 
 // The longest of nginx's time-outs for which Stint has one: body_idle.
