@@ -37,6 +37,8 @@ const Directive* redirect_of(const Server& server) {
     const auto& by_host = server.answers_by_host;
     const bool all_lead =
         std::ranges::all_of(by_host, [](const auto& one) { return leads_to_https(*one.second); });
+    if (guard_of_return(server.settings) != nullptr)
+        return nullptr;
     if (server.action.kind == Action::Kind::answer) {
         if (leads_to_https(*server.action.at))
             return server.action.at;
@@ -48,7 +50,7 @@ const Directive* redirect_of(const Server& server) {
     for (const Location& location : server.locations) {
         const bool leads =
             location.action.kind == Action::Kind::answer && leads_to_https(*location.action.at);
-        if (location.pattern == "/" && leads)
+        if (location.pattern == "/" && leads && guard_of_return(location.settings) == nullptr)
             found = location.action.at;
         else if (location.pattern.find("/.well-known/") == std::string::npos)
             return nullptr;

@@ -35,19 +35,24 @@ void Routes::lose_named(const Server& server) {
 }
 
 // Returns the body of a route whose requests a named location has. nginx counts them in the first
-// of both that has limits, and checks the guards of both.
+// of both that has limits, and checks the guards of both; those of the first alone if the named one
+// answers by `return`.
 Node Routes::body_of_named(
     const Context& context, const Location& named, std::vector<std::string>& comments) {
     const Settings& first = context.settings;
+    const bool returns = named.action.kind == Action::Kind::answer;
     LocationMatch match = context.match;
     match.location = &named;
     Settings merged = named.settings;
-    if (!first.request_limits.empty())
+    if (returns || !first.request_limits.empty())
         merged.request_limits = first.request_limits;
-    if (!first.connection_limits.empty())
+    if (returns || !first.connection_limits.empty())
         merged.connection_limits = first.connection_limits;
+    if (returns)
+        std::erase_if(
+            merged.guards, [](const auto& guard) { return !is_rewrite_guard(guard.first); });
     merged.guards.insert(first.guards.begin(), first.guards.end());
-    if (merged.access.empty())
+    if (returns || merged.access.empty())
         merged.access = first.access;
     return body_of({context.hosted, match, merged, context.server_name}, comments);
 }

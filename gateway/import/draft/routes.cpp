@@ -1,13 +1,11 @@
 #include "import/draft/routes.hpp"
 
 #include "config/values/match_values.hpp"
-#include "config/values/placeholders.hpp"
 #include "config/yaml/diagnostics.hpp"
 #include "import/draft/route_context.hpp"
 #include "import/syntax/values.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace stint::import_nginx {
@@ -227,17 +225,15 @@ Node Routes::body_of(const Context& context, std::vector<std::string>& comments)
                           : location != nullptr                    ? location->action
                                                                    : Action{};
     const Settings& settings = context.settings;
-    const bool limited = !settings.request_limits.empty() || !settings.connection_limits.empty();
     if (location != nullptr)
         if (const Location* const named = named_location(*context.hosted.server, *location))
             return body_of_named(context, *named, comments);
-    if (action.kind == Action::Kind::answer || action.kind == Action::Kind::internal) {
-        if (limited)
-            comments.emplace_back("No limits: nginx answers this before it counts.");
-        if (action.kind == Action::Kind::answer)
-            answer(context, *action.at, body);
-        else
-            refuse(404, body);
+    const bool answers =
+        action.kind == Action::Kind::answer || action.kind == Action::Kind::internal;
+    // Before a named location answers, nginx has counted and checked in the one that leads to it.
+    const bool first = location == nullptr || location->kind != Location::Kind::named;
+    if (answers && first) {
+        answer_first(context, action, body, comments);
         return body;
     }
     std::vector<Node> limits = limits_.references(settings, context.server_name);
@@ -247,6 +243,8 @@ Node Routes::body_of(const Context& context, std::vector<std::string>& comments)
         refuse(403, body);
     } else if (!restrict_access(context, limits, body)) {
         comments.push_back("Refused: " + shown_words(*settings.access.front().at) + ".");
+    } else if (answers) {
+        answer_action(context, action, body);
     } else if (action.kind == Action::Kind::proxy) {
         forward(context, body, comments);
     } else {
@@ -256,40 +254,24 @@ Node Routes::body_of(const Context& context, std::vector<std::string>& comments)
     return body;
 }
 
-// Adds the answer of `return`.
-void Routes::answer(const Context& context, const Directive& by, Node& body) {
-    constexpr std::array<std::uint64_t, 5> redirects{301, 302, 303, 307, 308};
-    const auto number = number_of(by.args.front());
-    const std::uint64_t status = number.value_or(302);
-    const std::string text = by.args.size() > 1 ? by.args[1] : number ? "" : by.args.front();
-    if (std::ranges::find(redirects, status) != redirects.end() && !text.empty()) {
-        const std::string to = redirect_target(text, context.server_name, context.hosted.scheme);
-        if (to.empty()) {
-            report_.lose(by, "has a target that Stint cannot write; the draft answers 404");
-            return refuse(404, body);
-        }
-        Node redirect = Node::map();
-        redirect.add("to", Node::text(to)).add("status", Node::number(status));
-        return void(body.add("redirect", redirect.flow()));
-    }
-    if (status < 200 || status > 599 || status == 444) {
-        report_.lose(by, "Stint closes no connection without an answer; the draft answers 404");
-        return refuse(404, body);
-    }
-    Node respond = Node::map();
-    respond.add("status", Node::number(status));
-    bool whole = true;
-    const std::string content = body_text(text, context.server_name, whole);
-    const bool without_body = status == 204 || status == 205 || status == 304;
-    if (!whole || (without_body && !content.empty()))
-        report_.lose(by, "has a text with what Stint has no placeholder for; left out");
-    if (!content.empty() && !without_body && whole) {
-        const std::string& type = context.settings.content_type;
-        respond.add("body", Node::text(content));
-        if (config::parse_content_type(type))
-            respond.add("content_type", Node::text(type));
-    }
-    body.add("respond", respond.flow());
+void Routes::answer_action(const Context& context, const Action& action, Node& body) {
+    if (action.kind == Action::Kind::answer)
+        answer(context, *action.at, body);
+    else
+        refuse(404, body);
+}
+
+// Answers what nginx answers before it counts and checks who asks.
+void Routes::answer_first(
+    const Context& context, const Action& action, Node& body, std::vector<std::string>& comments) {
+    const Settings& settings = context.settings;
+    if (!settings.request_limits.empty() || !settings.connection_limits.empty())
+        comments.emplace_back("No limits: nginx answers this before it counts.");
+    const Directive* const guard = guard_of_return(settings);
+    if (guard == nullptr || action.kind != Action::Kind::answer)
+        return answer_action(context, action, body);
+    comments.push_back("Refused: " + place_of(*guard) + " guards it in nginx.");
+    refuse(403, body);
 }
 
 } // namespace stint::import_nginx

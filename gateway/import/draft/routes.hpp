@@ -67,6 +67,12 @@ class Routes {
     Node body_of(const Context& context, std::vector<std::string>& comments);
     void answer_files(const Context& context, Node& body, std::vector<std::string>& comments);
     void add_limits(const Context& context, std::vector<Node> limits, Node& body);
+    void answer_action(const Context& context, const Action& action, Node& body);
+    void answer_first(
+        const Context& context,
+        const Action& action,
+        Node& body,
+        std::vector<std::string>& comments);
     void answer(const Context& context, const Directive& by, Node& body);
     void refuse(int status, Node& body);
     void forward(const Context& context, Node& body, std::vector<std::string>& comments);

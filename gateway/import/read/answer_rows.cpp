@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
 
 namespace stint::import_nginx {
@@ -106,7 +107,19 @@ bool is_answer_by_host(const Block& block, const Directive& directive) {
            directive.block.size() == 1 && directive.block.front().name == "return";
 }
 
+// True if the block has a `return` before the directive, so that nginx never comes to it.
+bool is_behind_return(Block& block, const Directive& directive) {
+    const Action& action = action_of(block);
+    // Both stand in the list of the block's directives.
+    return action.kind == Action::Kind::answer && std::less<>{}(action.at, &directive);
+}
+
 void read_if(Block& block, const Directive& directive) {
+    if (is_behind_return(block, directive))
+        return block.report.note(directive, "the return before it answers all requests");
+    if (is_answer_by_host(block, directive) && block.settings->guards.contains("if"))
+        return block.report.lose(
+            directive, "an if before it refuses; the draft refuses (403) all that it guards");
     if (is_answer_by_host(block, directive)) {
         std::string host = directive.args[2];
         if (host.ends_with(')'))
@@ -115,7 +128,7 @@ void read_if(Block& block, const Directive& directive) {
         return;
     }
     if (std::ranges::any_of(directive.block, refuses)) {
-        block.settings->guards[directive.name] = &directive;
+        block.settings->guards.try_emplace(directive.name, &directive);
         return block.report.lose(
             directive,
             "Stint has no such condition; it refuses, so the draft refuses (403) all that "

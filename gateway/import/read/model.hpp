@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,20 @@ struct Settings {
     std::map<std::string, const Directive*> guards{};
     const Directive* files = nullptr; // root, alias, try_files and the like
 };
+
+// True for a guard of nginx's rewrite phase, which `return` belongs to, too: one that stands before
+// a `return` refuses before it answers.
+[[nodiscard]] inline bool is_rewrite_guard(std::string_view directive) {
+    return directive == "if" || directive.starts_with("rewrite_by_lua");
+}
+
+// Returns the guard that nginx comes to before it answers by `return`; null if there is none.
+[[nodiscard]] inline const Directive* guard_of_return(const Settings& settings) {
+    for (const auto& [name, directive] : settings.guards)
+        if (is_rewrite_guard(name))
+            return directive;
+    return nullptr;
+}
 
 // The directive that answers a location's requests.
 struct Action {
