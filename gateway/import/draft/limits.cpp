@@ -88,9 +88,8 @@ void lose_large(Report& report, const Zone& zone, const RequestLimit& limit) {
 bool Limits::fill_key(const Zone& zone, const Key& key, const Directive& use, Entry& draft) {
     const bool by_subject =
         std::ranges::find(key.sources, std::string{"tls:subject"}) != key.sources.end();
-    const bool has_clients = std::ranges::any_of(model_.servers, [](const Server& server) {
-        return !server.client_ca.empty() && !server.verify_client.empty();
-    });
+    const bool has_clients = std::ranges::any_of(
+        model_.servers, [](const Server& server) { return server.clients.asks(); });
     const std::string fault = !key.fault.empty() ? key.fault
                               : by_subject && !has_clients
                                   ? "no server asks for certificates of clients"

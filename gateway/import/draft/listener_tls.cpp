@@ -33,12 +33,14 @@ Node Listeners::certificates_of(const Listener& listener) const {
 
 void Listeners::add_client_ca(const Listener& listener, Node& tls) {
     const Server* by = nullptr;
+    bool wants = false; // one of them serves nobody without a certificate
     for (const Server* const server : listener.servers) {
-        if (server->client_ca.empty() || server->verify_client.empty())
+        if (!server->clients.asks())
             continue;
+        wants = wants || server->clients.mode == "on";
         if (by == nullptr)
             by = server;
-        else if (by->client_ca != server->client_ca || by->verify_client != server->verify_client)
+        else if (by->clients.authority() != server->clients.authority())
             report_.lose(
                 *server->at, "client_ca is that of all names of a listener; the first is taken");
     }
@@ -48,8 +50,8 @@ void Listeners::add_client_ca(const Listener& listener, Node& tls) {
         report_.lose(
             *by->at, "ssl_verify_client is that of all names of a listener: the draft asks all of "
                      "their clients for certificates");
-    tls.add("client_ca", Node::text(by->client_ca));
-    if (by->verify_client == "optional")
+    tls.add("client_ca", Node::text(by->clients.authority()));
+    if (!wants)
         tls.add("client_certificate", Node::word("optional"));
 }
 

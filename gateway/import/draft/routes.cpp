@@ -126,7 +126,10 @@ void Routes::add_answers(const HostedServer& hosted, const std::string& server_n
         Node route = Node::map();
         route.add("name", Node::text(names_.take(*host, "host")))
             .add("match", match_node(match, *host));
-        answer(context, *by, route);
+        if (hosted.server->unverifiable != nullptr)
+            refuse(403, route);
+        else
+            answer(context, *by, route);
         section_.push(std::move(route), {shown_words(*by)});
     }
 }
@@ -219,6 +222,11 @@ void Routes::answer_files(const Context& context, Node& body, std::vector<std::s
 
 Node Routes::body_of(const Context& context, std::vector<std::string>& comments) {
     Node body = Node::map();
+    if (const Directive* const by = context.hosted.server->unverifiable) {
+        comments.push_back("Refused: " + place_of(*by) + " has no CA.");
+        refuse(403, body);
+        return body;
+    }
     const Location* const location = context.match.location;
     const Action& server_action = context.hosted.server->action;
     const Action action = server_action.kind != Action::Kind::none ? server_action

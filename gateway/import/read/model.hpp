@@ -147,13 +147,26 @@ struct Listen {
     const Directive* at = nullptr;
 };
 
+// ssl_verify_client, and the certificates by which nginx verifies those of clients.
+struct ClientVerification {
+    std::string ca{};      // ssl_client_certificate
+    std::string trusted{}; // ssl_trusted_certificate: verifies, and is not told to clients
+    std::string mode{};    // "", "on", "optional"
+    const Directive* at = nullptr;
+
+    [[nodiscard]] const std::string& authority() const noexcept {
+        return ca.empty() ? trusted : ca;
+    }
+    [[nodiscard]] bool asks() const noexcept { return !mode.empty() && !authority().empty(); }
+};
+
 struct Server {
     std::vector<std::string> names{};
     std::vector<Listen> listens{};
     std::vector<std::pair<std::string, std::string>> certificates{}; // certificate, key
     std::string staple{};                                            // ssl_stapling_file
-    std::string client_ca{};
-    std::string verify_client{}; // "", "on", "optional"
+    ClientVerification clients{};
+    const Directive* unverifiable = nullptr; // ssl_verify_client without any certificate for it
     std::vector<std::string> protocols{};
     bool rejects_handshake = false;
     bool http2 = false; // http2 on
@@ -213,7 +226,8 @@ struct Model {
     std::map<std::string, std::string>
         setters{}; // `set`: variable, constant; "$" if it has several
     std::vector<Server> servers{};
-    Settings settings{}; // those of the http block
+    Settings settings{};          // those of the http block
+    ClientVerification clients{}; // of servers that do not say otherwise
     // ssl_certificate, ssl_certificate_key and ssl_protocols of servers that have none.
     std::vector<std::pair<std::string, std::string>> certificates{};
     std::vector<std::string> protocols{};

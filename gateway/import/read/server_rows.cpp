@@ -67,6 +67,7 @@ void read_listen(Block& block, const Directive& directive) {
 void read_server(Block& block, const Directive& directive) {
     Server server;
     server.settings = *block.settings;
+    server.clients = block.model.clients;
     server.at = &directive;
     Block inner{
         .where = context::server,
@@ -81,6 +82,19 @@ void read_server(Block& block, const Directive& directive) {
         return block.report.lose(directive, "none of its addresses can be listened on; left out");
     if (server.listens.empty())
         server.listens.push_back({.address = "0.0.0.0:80", .at = &directive});
+    const bool encrypts = std::ranges::any_of(server.listens, &Listen::tls);
+    if (encrypts && !server.clients.mode.empty() && !server.clients.asks()) {
+        server.unverifiable = server.clients.at;
+        block.report.lose(
+            *server.unverifiable, "has no CA by which clients could be verified; the draft refuses "
+                                  "(403) all that its server has");
+    }
+    const ClientVerification& clients = server.clients;
+    if (encrypts && clients.asks() && !clients.trusted.empty() &&
+        clients.authority() != clients.trusted)
+        block.report.lose(
+            *clients.at,
+            "ssl_trusted_certificate verifies clients, too; the draft has ssl_client_certificate");
     block.model.servers.push_back(std::move(server));
 }
 
@@ -109,12 +123,23 @@ void read_protocols(Block& block, const Directive& directive) {
         block.report.lose(directive, "Stint has TLS 1.2 and 1.3 alone");
 }
 
+ClientVerification& clients_of(Block& block) {
+    return block.server != nullptr ? block.server->clients : block.model.clients;
+}
+
+template <std::string ClientVerification::*Member>
+void read_authority(Block& block, const Directive& directive) {
+    clients_of(block).*Member = read_path(block, directive);
+}
+
 void read_verify_client(Block& block, const Directive& directive) {
-    if (block.server == nullptr || directive.args.front() == "optional_no_ca")
-        return block.report.lose(
-            directive, "has no counterpart; see client_ca of a listener's tls");
-    block.server->verify_client =
-        directive.args.front() == "off" ? std::string{} : directive.args.front();
+    const std::string& word = directive.args.front();
+    if (word == "optional_no_ca")
+        block.report.lose(directive, "has no counterpart; see client_ca of a listener's tls");
+    else if (word != "on" && word != "optional" && word != "off")
+        return lose_argument(block, directive, "on, off, optional or optional_no_ca");
+    clients_of(block).mode = word == "on" || word == "optional" ? word : std::string{};
+    clients_of(block).at = &directive;
 }
 
 void read_real_ip_from(Block& block, const Directive& directive) {
@@ -150,7 +175,9 @@ constexpr std::array table_of_server{
     Row{"ssl_certificate", http_or_server, 1, 1, read_certificate},
     Row{"ssl_certificate_key", http_or_server, 1, 1, read_certificate},
     Row{"ssl_stapling_file", http_or_server, 1, 1, read_server_file<&Server::staple>},
-    Row{"ssl_client_certificate", http_or_server, 1, 1, read_server_file<&Server::client_ca>},
+    Row{"ssl_client_certificate", http_or_server, 1, 1, read_authority<&ClientVerification::ca>},
+    Row{"ssl_trusted_certificate", http_or_server, 1, 1,
+        read_authority<&ClientVerification::trusted>},
     Row{"ssl_verify_client", http_or_server, 1, 1, read_verify_client},
     Row{"ssl_protocols", http_or_server, 1, many, read_protocols},
     Row{"ssl_reject_handshake", http_or_server, 1, 1,

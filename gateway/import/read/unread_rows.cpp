@@ -103,7 +103,6 @@ constexpr std::array table_of_unread{
     needless("ssl_dhparam", tls_choice),
     needless("ssl_buffer_size", tls_choice),
     needless("ssl_verify_depth", tls_choice),
-    needless("ssl_trusted_certificate", "of ssl_stapling; for clients see client_ca"),
     needless("proxy_ssl_session_reuse", by_itself),
     needless("proxy_ssl_verify_depth", by_itself),
     needless("gzip_vary", "of gzip, which is listed by itself"),

@@ -72,3 +72,43 @@ TEST_CASE("a listener with an if that refuses does not only redirect to https") 
         CHECK(refused(made) == 1);
     }
 }
+
+TEST_CASE("clients are asked for certificates wherever nginx asks them") {
+    const std::string ca = "ssl_client_certificate /ca;", verify = "ssl_verify_client on;",
+                      trusted = "ssl_trusted_certificate /trusted;";
+    const auto with = [](const std::string& http, const std::string& server) {
+        return served(
+            "listen 443 ssl; ssl_certificate /c; ssl_certificate_key /k;\n" + server + to_app,
+            http);
+    };
+    for (const Imported& made :
+         {with("", ca + verify), with(ca, verify), with(verify, ca), with(ca + verify, "")}) {
+        check_line(made, "client_ca: /ca");
+        CHECK(lost(made).empty());
+        CHECK(serves(made, "upstream: "));
+    }
+    const Imported both = with(ca + trusted, verify);
+    check_line(both, "client_ca: /ca");
+    CHECK(lost(both).size() == 1);
+    check_line(with("", trusted + verify), "client_ca: /trusted");
+    check_line(with(ca + "ssl_verify_client optional;", ""), "client_certificate: optional");
+    const Imported off = with(ca + verify, "ssl_verify_client off;");
+    CHECK_FALSE(serves(off, "client_ca"));
+    CHECK(serves(off, "upstream: "));
+    const Imported none = with("", "ssl_verify_client on;");
+    CHECK(refused(none) == 1);
+    REQUIRE(lost(none).size() == 1);
+    CHECK(lost(none)[0].find("no CA by which clients could be verified") != std::string::npos);
+    const Imported returned = with("", "ssl_verify_client on; return 200 secret;");
+    CHECK_FALSE(serves(returned, "body: secret"));
+}
+
+TEST_CASE("a listener for which one server wants certificates wants them for all of its names") {
+    const auto one = [](const std::string& verify) {
+        return "server { listen 443 ssl; ssl_certificate /c; ssl_certificate_key /k; "
+               "ssl_client_certificate /ca; ssl_verify_client " +
+               verify + "; " + to_app + "}\n";
+    };
+    CHECK_FALSE(serves(imported("http { " + one("optional") + one("on") + " }"), "optional\n"));
+    check_line(imported("http { " + one("optional") + " }"), "client_certificate: optional");
+}
