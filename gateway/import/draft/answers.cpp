@@ -21,6 +21,7 @@ void Routes::answer(const Context& context, const Directive& by, Node& body) {
             report_.lose(by, "has a target that Stint cannot write; the draft answers 404");
             return refuse(404, body);
         }
+        lose_headers(context.settings, report_);
         Node redirect = Node::map();
         redirect.add("to", Node::text(to)).add("status", Node::number(status));
         return void(body.add("redirect", redirect.flow()));
@@ -42,6 +43,9 @@ void Routes::answer(const Context& context, const Directive& by, Node& body) {
         if (config::parse_content_type(type))
             respond.add("content_type", Node::text(type));
     }
+    Node headers = answer_headers(context.settings, status, report_);
+    if (!headers.empty())
+        respond.add("headers", headers.flow());
     body.add("respond", respond.flow());
 }
 

@@ -16,8 +16,6 @@ namespace stint::import_nginx {
 
 namespace {
 
-constexpr std::size_t most_fields = 64;
-
 struct PlaceholderName {
     std::string_view variable;
     std::string_view placeholder;
@@ -69,30 +67,12 @@ std::string fill_in(
     return unknown;
 }
 
-std::string field_key(std::string_view name) {
-    std::string key = config::lower(name);
-    std::ranges::replace(key, '_', '-');
-    return key;
-}
-
-bool has_one_of(std::string_view key, std::span<const std::string_view> names) {
-    return std::ranges::any_of(names, [key](std::string_view name) {
-        return name.ends_with('*') ? key.starts_with(name.substr(0, name.size() - 1)) : key == name;
-    });
-}
-
 // Fields that Stint writes itself, so that they cannot be set.
 constexpr std::array<std::string_view, 17> own_in_requests{
     "connection",        "content-length", "date",         "expect", "forwarded",
     "http2-settings",    "keep-alive",     "max-forwards", "proxy",  "te",
     "transfer-encoding", "trailer",        "upgrade",      "via",    "proxy-*",
     "x-request-id",      "x-stint-*"};
-constexpr std::array<std::string_view, 16> own_in_responses{
-    "connection", "content-length",    "date",           "http2-settings",
-    "keep-alive", "retry-after",       "retry-after-ms", "te",
-    "trailer",    "transfer-encoding", "upgrade",        "via",
-    "proxy-*",    "ratelimit*",        "x-ratelimit-*",  "x-request-id"};
-
 // True for what Stint sends in these fields by itself.
 bool is_as_in_stint(std::string_view key, std::string_view value) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 11> same{{
@@ -203,6 +183,18 @@ void RequestReader::read(const HeaderField& field, RequestFields& into) {
 
 } // namespace
 
+std::string field_key(std::string_view name) {
+    std::string key = config::lower(name);
+    std::ranges::replace(key, '_', '-');
+    return key;
+}
+
+bool has_one_of(std::string_view key, std::span<const std::string_view> names) {
+    return std::ranges::any_of(names, [key](std::string_view name) {
+        return name.ends_with('*') ? key.starts_with(name.substr(0, name.size() - 1)) : key == name;
+    });
+}
+
 RequestFields
 request_fields(const Settings& settings, const FieldContext& context, Report& report) {
     RequestFields fields;
@@ -214,40 +206,6 @@ request_fields(const Settings& settings, const FieldContext& context, Report& re
     fields.set.flow();
     fields.removed.flow();
     return fields;
-}
-
-Node response_node(const Settings& settings, Report& report) {
-    Node set = Node::map(), removed = Node::list(), node = Node::map();
-    std::set<std::string> seen;
-    for (const HeaderField& field : settings.response_headers) {
-        const std::string key = field_key(field.name);
-        const bool fits = config::is_token(field.name) && !has_one_of(key, own_in_responses) &&
-                          !key.starts_with("x-stint-") && !has_variables(field.value) &&
-                          config::parse_field_value(field.value) && seen.size() < most_fields;
-        if (!fits || !seen.insert(key).second)
-            report.lose(
-                *field.at,
-                config::in_quotes(field.name) +
-                    " is left to Stint, is set twice, or has a value that Stint does not "
-                    "send; left out");
-        else if (!field.value.empty())
-            set.add(field.name, Node::text(field.value));
-    }
-    for (const std::string& name : settings.hidden_headers) {
-        const std::string key = field_key(name);
-        if (config::is_token(name) && !has_one_of(key, own_in_responses) &&
-            !key.starts_with("x-stint-") && seen.insert(key).second)
-            removed.push(Node::text(name));
-    }
-    if (!set.empty())
-        node.add(
-            "set_headers", set.flow(),
-            {"add_header. Not the same: on responses of the upstream with every status, in place "
-             "of "
-             "its own."});
-    if (!removed.empty())
-        node.add("remove_headers", removed.flow());
-    return node;
 }
 
 std::string redirect_target(std::string_view text, const std::string& server, Scheme scheme) {

@@ -5,10 +5,20 @@
 #include "import/read/model.hpp"
 #include "import/report.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace stint::import_nginx {
+
+inline constexpr std::size_t most_fields = 64; // that a route sets
+
+// A header's name as Stint compares it: in lower case, with "-" for "_".
+[[nodiscard]] std::string field_key(std::string_view name);
+// True if one of the names is the key, or its beginning before a "*".
+[[nodiscard]] bool has_one_of(std::string_view key, std::span<const std::string_view> names);
 
 // The keys of a route that proxy_set_header sets.
 struct RequestFields {
@@ -29,6 +39,11 @@ request_fields(const Settings& settings, const FieldContext& context, Report& re
 
 // The set_headers and remove_headers of the response.
 [[nodiscard]] Node response_node(const Settings& settings, Report& report);
+
+// Returns what add_header adds to an answer that nginx gives itself with this status.
+[[nodiscard]] Node answer_headers(const Settings& settings, std::uint64_t status, Report& report);
+// Reports the headers that a redirect lacks.
+void lose_headers(const Settings& settings, Report& report);
 
 // Where a server is reached, for redirects to "$scheme://".
 enum class Scheme : std::uint8_t { http, https, both };

@@ -49,6 +49,7 @@ struct HeaderField {
     std::string name{};
     std::string value{}; // with variables; may be a secret
     const Directive* at = nullptr;
+    bool always = false; // add_header: with every status
 };
 
 // proxy_next_upstream with its number of tries.

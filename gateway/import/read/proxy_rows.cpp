@@ -43,7 +43,7 @@ void read_response_header(Block& block, const Directive& directive) {
     if (directive.args.size() == 3 && directive.args[2] != "always")
         return lose_argument(block, directive, "always");
     block.own(block.settings->response_headers, "add_header")
-        .push_back({directive.args[0], directive.args[1], &directive});
+        .push_back({directive.args[0], directive.args[1], &directive, directive.args.size() == 3});
 }
 
 void read_hidden_header(Block& block, const Directive& directive) {

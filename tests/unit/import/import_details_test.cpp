@@ -1,0 +1,43 @@
+// Single directives whose loss was silent, or whose place or words were wrong.
+#include "config/load.hpp"
+#include "fixture.hpp"
+
+using namespace stint::import_nginx::test;
+using stint::import_nginx::Imported;
+
+namespace {
+
+const std::string forward = "location / { proxy_pass http://127.0.0.1:1; }\n";
+
+// True if something is listed as lost at this place, by these words.
+bool loses(const Imported& made, const std::string& at, const std::string& why) {
+    const auto all = lost(made);
+    return std::ranges::any_of(all, [&](const std::string& one) {
+        return one.starts_with("nginx.conf:" + at + ": ") && one.find(why) != std::string::npos;
+    });
+}
+
+} // namespace
+
+TEST_CASE("add_header of what Stint answers itself") {
+    const auto answering = [](const std::string& what) {
+        return served(
+            "listen 80; add_header X-A 1; add_header X-B 2 always; location / { " + what + " }");
+    };
+    const Imported ok = answering("return 200 x;");
+    check_line(
+        ok, "respond: {status: 200, body: x, content_type: text/plain, headers: {X-A: \"1\", X-B: "
+            "\"2\"}}");
+    CHECK(lost(ok).empty());
+    const Imported missing = answering("return 404;");
+    check_line(missing, "respond: {status: 404, headers: {X-B: \"2\"}}");
+    CHECK(lost(missing).empty());
+    CHECK(stint::config::load_text(missing.draft, "draft").has_value());
+    const Imported moved = answering("return 301 https://x.example/;");
+    CHECK(loses(moved, "4:12", "add_header: \"X-A\" is not added to redirects"));
+    CHECK(loses(moved, "4:30", "\"X-B\" is not added to redirects"));
+    const Imported type =
+        served("listen 80; location / { add_header Content-Type text/html; return 200 x; }");
+    CHECK(lost(type).size() == 1);
+    CHECK(stint::config::load_text(type.draft, "draft").has_value());
+}
