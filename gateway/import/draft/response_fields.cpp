@@ -71,11 +71,15 @@ Node response_node(const Settings& settings, Report& report) {
     Node set = Node::map(), removed = Node::list(), node = Node::map();
     std::set<std::string> seen;
     add_response_fields(settings.response_headers, set, seen, report);
-    for (const std::string& name : settings.hidden_headers) {
-        const std::string key = field_key(name);
-        if (config::is_token(name) && !has_one_of(key, own_in_responses) &&
-            !key.starts_with("x-stint-") && seen.insert(key).second)
-            removed.push(Node::text(name));
+    for (const HeaderField& field : settings.hidden_headers) {
+        const std::string key = field_key(field.name);
+        if (!config::is_token(field.name) || has_one_of(key, own_in_responses) ||
+            key.starts_with("x-stint-"))
+            report.lose(
+                *field.at,
+                config::in_quotes(field.name) + " is left to Stint, which sets or removes it");
+        else if (seen.insert(key).second)
+            removed.push(Node::text(field.name));
     }
     if (!set.empty())
         node.add(

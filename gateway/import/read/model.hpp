@@ -81,7 +81,7 @@ struct Settings {
     std::vector<ConnectionLimit> connection_limits{};
     std::vector<HeaderField> request_headers{};  // proxy_set_header
     std::vector<HeaderField> response_headers{}; // add_header
-    std::vector<std::string> hidden_headers{};   // proxy_hide_header
+    std::vector<HeaderField> hidden_headers{};   // proxy_hide_header; without values
     std::vector<AccessRule> access{};
     int request_status = 503;
     int connection_status = 503;

@@ -48,7 +48,7 @@ void read_response_header(Block& block, const Directive& directive) {
 
 void read_hidden_header(Block& block, const Directive& directive) {
     block.own(block.settings->hidden_headers, "proxy_hide_header")
-        .push_back(directive.args.front());
+        .push_back({.name = directive.args.front(), .at = &directive});
 }
 
 void read_next_upstream(Block& block, const Directive& directive) {

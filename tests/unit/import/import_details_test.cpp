@@ -41,3 +41,18 @@ TEST_CASE("add_header of what Stint answers itself") {
     CHECK(lost(type).size() == 1);
     CHECK(stint::config::load_text(type.draft, "draft").has_value());
 }
+
+TEST_CASE("expires adds headers that the draft lacks") {
+    CHECK(loses(served("listen 80; expires 30d;\n" + forward), "4:12", "expires"));
+}
+
+TEST_CASE("proxy_hide_header of what Stint itself sends") {
+    for (const std::string& name :
+         std::vector<std::string>{"Date", "Retry-After", "X-RateLimit-Limit"}) {
+        CAPTURE(name);
+        const Imported made = served(
+            "listen 80; location / { proxy_pass http://127.0.0.1:1;\nproxy_hide_header " + name +
+            "; }");
+        CHECK(loses(made, "5:1", "proxy_hide_header: \"" + name + "\" is left to Stint"));
+    }
+}
