@@ -151,7 +151,10 @@ import_text(std::string_view text, const std::string& file, const Sources& sourc
     for (const MissingFile& one : parsed->missing)
         report.add(
             {one.at, "include",
-             config::in_quotes(one.path) + " cannot be read: " + one.reason + "; left out", true});
+             config::in_quotes(one.path) + (one.reason.empty()
+                                                ? " has no file here"
+                                                : " cannot be read: " + one.reason + "; left out"),
+             !one.reason.empty()});
     const Model model = read_model(parsed->directives, sources.folder, report);
     if (model.servers.empty())
         return no_server(file, std::move(report).take());

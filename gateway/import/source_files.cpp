@@ -38,14 +38,23 @@ FileText read_file(const std::string& path) {
     return read_from(in);
 }
 
-std::vector<std::string> find_files(const std::string& pattern) {
-    glob_t found{};
-    std::vector<std::string> paths;
-    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
-        for (std::size_t i = 0; i < found.gl_pathc; ++i)
-            paths.emplace_back(found.gl_pathv[i]);
-    ::globfree(&found);
-    return paths;
+// Ends glob() at a folder that cannot be read: it leaves errno as it is.
+int stop_at(const char*, int error) {
+    errno = error;
+    return 1;
+}
+
+FoundFiles find_files(const std::string& pattern) {
+    glob_t matches{};
+    FoundFiles found;
+    errno = 0;
+    const int ended = ::glob(pattern.c_str(), 0, stop_at, &matches);
+    if (ended == GLOB_ABORTED || ended == GLOB_NOSPACE)
+        found.fault = std::strerror(ended == GLOB_ABORTED && errno != 0 ? errno : ENOMEM);
+    for (std::size_t i = 0; ended == 0 && i < matches.gl_pathc; ++i)
+        found.paths.emplace_back(matches.gl_pathv[i]);
+    ::globfree(&matches);
+    return found;
 }
 
 } // namespace

@@ -34,7 +34,7 @@ void check(std::string_view text) {
                    : import_nginx::FileText{.fault = "No such file or directory"};
     };
     sources.find = [](const std::string& pattern) {
-        return std::vector<std::string>{pattern + "self"};
+        return import_nginx::FoundFiles{.paths = {pattern + "self"}};
     };
     const auto made = import_nginx::import_text(text, "fuzz.conf", sources);
     if (!made) {

@@ -349,7 +349,24 @@ class Drafts(SystemTest):
                                capture_output=True, text=True, timeout=60, check=True)
         self.assertEqual([route["match"] for route in yaml.safe_load(ended.stdout)["routes"]],
                          [{"path": "/"}, {"host": "b.example", "path": "/"}])
+        self.assertEqual(ended.stderr, "")
         report("import-nginx: findings of a clean configuration", "none", ended.stderr or "none")
+
+    def test_patterns_of_include_that_find_nothing_are_listed(self):
+        folder = self.new_folder()
+        (folder / "empty").mkdir()
+        (folder / "file").write_text("", "utf-8")
+        file = folder / "nginx.conf"
+        server = "server { listen 8080; return 204; }"
+        file.write_text(f"http {{ include empty/*.conf; {server} }}", "utf-8")
+        draft, listed = imported(file)
+        self.assertEqual(listed, f'{file}:1:8: note: include: "{folder}/empty/*.conf" has no file here\n')
+        self.assertIn("Everything was carried over", draft)
+        file.write_text(f"http {{ include gone/*.conf; {server} }}", "utf-8")
+        draft, listed = imported(file, code=3)
+        self.assertEqual(
+            listed, f'{file}:1:8: include: "{folder}/gone/*.conf" cannot be read: No such file or directory; left out\n')
+        self.assertIn("# Not carried over (1):", draft)
 
 
 if __name__ == "__main__":

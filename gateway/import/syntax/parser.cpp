@@ -192,9 +192,11 @@ bool Parser::include(const Directive& directive, std::vector<Directive>& into) {
         path = sources_.folder + '/' + path;
     if (path.find_first_of("*?[") == std::string::npos)
         return include_file(directive, path, into);
-    const std::vector<std::string> found = sources_.find(path);
+    const FoundFiles found = sources_.find(path);
+    if (!found.fault.empty() || found.paths.empty())
+        missing_.push_back({directive.at, path, found.fault});
     return std::ranges::all_of(
-        found, [&](const std::string& one) { return include_file(directive, one, into); });
+        found.paths, [&](const std::string& one) { return include_file(directive, one, into); });
 }
 
 bool Parser::include_file(

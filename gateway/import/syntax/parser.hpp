@@ -19,11 +19,16 @@ struct FileText {
     std::string fault{}; // empty: it was read
 };
 
+// The files that match a pattern, in the order in which they are included.
+struct FoundFiles {
+    std::vector<std::string> paths{};
+    std::string fault{}; // of a folder that could not be read; empty: all were
+};
+
 // Access to the files that `include` names.
 struct Sources {
     std::function<FileText(const std::string& path)> read;
-    // Returns the files that match a pattern with * ? [ ], in the order in which they are included.
-    std::function<std::vector<std::string>(const std::string& pattern)> find;
+    std::function<FoundFiles(const std::string& pattern)> find; // pattern: with * ? [ ]
     std::string folder; // relative paths begin here: the folder of the main file, as in nginx
 };
 
@@ -35,11 +40,11 @@ inline constexpr std::size_t most_directives = 200'000;
 inline constexpr std::size_t most_levels = 32;   // blocks within blocks
 inline constexpr std::size_t most_includes = 16; // files within files
 
-// An included file that could not be read.
+// An included file or pattern that could not be read, or a pattern that nothing matches.
 struct MissingFile {
     Place at; // the place of the `include`
     std::string path;
-    std::string reason;
+    std::string reason; // empty: nothing matches
 };
 
 struct Parsed {

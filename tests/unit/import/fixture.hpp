@@ -24,10 +24,12 @@ inline Sources files(std::map<std::string, std::string> all) {
     };
     sources.find = [all](const std::string& pattern) {
         const std::string begin = pattern.substr(0, pattern.find('*'));
-        std::vector<std::string> found;
+        FoundFiles found;
         for (const auto& [path, text] : all)
             if (path.starts_with(begin))
-                found.push_back(path);
+                found.paths.push_back(path);
+        if (begin.ends_with("/locked/"))
+            found.fault = "Permission denied";
         return found;
     };
     return sources;

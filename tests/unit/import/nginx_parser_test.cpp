@@ -102,6 +102,12 @@ TEST_CASE("nginx's syntax: includes are relative to the main file, may be patter
     REQUIRE(made->missing.size() == 1);
     CHECK(made->missing[0].at.text() == "nginx.conf:2:2");
     CHECK(made->missing[0].path == "/etc/nginx/gone");
+    const auto patterns = parse("include none/*;\ninclude locked/*;", "nginx.conf", all);
+    REQUIRE(patterns.has_value());
+    REQUIRE(patterns->missing.size() == 2);
+    CHECK(patterns->missing[0].reason.empty());
+    CHECK(patterns->missing[1].at.text() == "nginx.conf:2:1");
+    CHECK(patterns->missing[1].reason == "Permission denied");
 }
 
 TEST_CASE("nginx's syntax: depth, files and bytes are bounded") {
