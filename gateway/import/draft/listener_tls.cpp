@@ -55,17 +55,33 @@ void Listeners::add_client_ca(const Listener& listener, Node& tls) {
         tls.add("client_certificate", Node::word("optional"));
 }
 
+// Adds the lowest version. nginx takes it from the default server, whatever the others say.
+void Listeners::add_versions(const Listener& listener, Node& tls) {
+    const auto only_new = [](const Server* server) { return !server->protocols.has("TLSv1.2"); };
+    const bool all_new = std::ranges::all_of(listener.servers, only_new);
+    if (all_new)
+        tls.add("min_version", Node::word("1.3"));
+    for (const Server* const server : listener.servers)
+        if (!server->protocols.has("TLSv1.3"))
+            report_.lose(
+                *server->protocols.at, "Stint has no highest version: the draft has TLS 1.3, too");
+        else if (only_new(server) && !all_new)
+            report_.lose(
+                *server->protocols.at,
+                "min_version is that of all names of a listener; the draft has TLS 1.2, too");
+}
+
 void Listeners::add_tls(const Listener& listener, Node& node) {
     Node tls = Node::map();
     tls.add("certificates", certificates_of(listener));
-    const auto only_new = [this](const Server* server) {
-        const auto& protocols = server->protocols.empty() ? model_.protocols : server->protocols;
-        return !protocols.empty() && std::ranges::find(protocols, "TLSv1.2") == protocols.end();
-    };
-    if (std::ranges::all_of(listener.servers, only_new))
-        tls.add("min_version", Node::word("1.3"));
-    if (listener.servers.front()->rejects_handshake)
+    add_versions(listener, tls);
+    if (listener.servers.front()->rejects_handshake != nullptr)
         tls.add("unknown_names", Node::word("refuse"));
+    for (const Server* const server : listener.servers)
+        if (server->rejects_handshake != nullptr && server != listener.servers.front())
+            report_.lose(
+                *server->rejects_handshake,
+                "Stint refuses unknown names, and not those of a server; left out");
     add_client_ca(listener, tls);
     node.add("tls", tls);
 }

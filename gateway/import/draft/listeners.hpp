@@ -47,6 +47,7 @@ class Listeners {
     [[nodiscard]] Scheme scheme_of(const Server& server) const;
     [[nodiscard]] Node listener_node(const Listener& listener);
     void add_tls(const Listener& listener, Node& node);
+    void add_versions(const Listener& listener, Node& tls);
     void add_client_ca(const Listener& listener, Node& tls);
     [[nodiscard]] Node certificates_of(const Listener& listener) const;
 

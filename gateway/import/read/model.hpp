@@ -4,6 +4,7 @@
 
 #include "import/syntax/directive.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -161,6 +162,16 @@ struct ClientVerification {
     [[nodiscard]] bool asks() const noexcept { return !mode.empty() && !authority().empty(); }
 };
 
+// ssl_protocols
+struct Protocols {
+    std::vector<std::string> words{}; // empty: nginx's own
+    const Directive* at = nullptr;
+
+    [[nodiscard]] bool has(std::string_view word) const {
+        return words.empty() || std::ranges::find(words, word) != words.end();
+    }
+};
+
 struct Server {
     std::vector<std::string> names{};
     std::vector<Listen> listens{};
@@ -168,9 +179,9 @@ struct Server {
     std::string staple{};                                            // ssl_stapling_file
     ClientVerification clients{};
     const Directive* unverifiable = nullptr; // ssl_verify_client without any certificate for it
-    std::vector<std::string> protocols{};
-    bool rejects_handshake = false;
-    bool http2 = false; // http2 on
+    Protocols protocols{};
+    const Directive* rejects_handshake = nullptr; // ssl_reject_handshake on
+    bool http2 = false;                           // http2 on
     Settings settings{};
     Action action{}; // answers all its requests, before any location
     // `if ($host = NAME) { return ... }`: names that are answered otherwise.
@@ -229,9 +240,9 @@ struct Model {
     std::vector<Server> servers{};
     Settings settings{};          // those of the http block
     ClientVerification clients{}; // of servers that do not say otherwise
-    // ssl_certificate, ssl_certificate_key and ssl_protocols of servers that have none.
+    // ssl_certificate and ssl_certificate_key of servers that have none.
     std::vector<std::pair<std::string, std::string>> certificates{};
-    std::vector<std::string> protocols{};
+    Protocols protocols{};
     RealIp real_ip;
     AccessLog access_log;
     std::string log_level{};

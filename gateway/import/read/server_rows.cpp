@@ -68,6 +68,7 @@ void read_server(Block& block, const Directive& directive) {
     Server server;
     server.settings = *block.settings;
     server.clients = block.model.clients;
+    server.protocols = block.model.protocols;
     server.at = &directive;
     Block inner{
         .where = context::server,
@@ -117,7 +118,8 @@ void read_server_file(Block& block, const Directive& directive) {
 
 void read_protocols(Block& block, const Directive& directive) {
     const auto& words = directive.args;
-    (block.server != nullptr ? block.server->protocols : block.model.protocols) = words;
+    (block.server != nullptr ? block.server->protocols
+                             : block.model.protocols) = {words, &directive};
     const auto old = [](const std::string& word) { return word != "TLSv1.2" && word != "TLSv1.3"; };
     if (std::ranges::any_of(words, old))
         block.report.lose(directive, "Stint has TLS 1.2 and 1.3 alone");
@@ -184,7 +186,7 @@ constexpr std::array table_of_server{
         [](Block& block, const Directive& directive) {
             if (block.server == nullptr)
                 return block.report.lose(directive, "is read in a server only");
-            block.server->rejects_handshake = read_switch(block, directive);
+            block.server->rejects_handshake = read_switch(block, directive) ? &directive : nullptr;
         }},
     Row{"http2", http_or_server, 1, 1,
         [](Block& block, const Directive& directive) {

@@ -56,3 +56,33 @@ TEST_CASE("proxy_hide_header of what Stint itself sends") {
         CHECK(loses(made, "5:1", "proxy_hide_header: \"" + name + "\" is left to Stint"));
     }
 }
+
+namespace {
+
+std::string tls_server(const std::string& more) {
+    return "server { listen 443 ssl; ssl_certificate /c; ssl_certificate_key /k;\n" + more +
+           forward + "}\n";
+}
+
+} // namespace
+
+TEST_CASE("ssl_protocols: what min_version cannot say") {
+    const Imported old = imported("http {\n" + tls_server("ssl_protocols TLSv1.2;") + "}");
+    CHECK(loses(old, "3:1", "Stint has no highest version: the draft has TLS 1.3, too"));
+    const Imported two = imported(
+        "http {\n" + tls_server("") + tls_server("server_name b.example; ssl_protocols TLSv1.3;") +
+        "}");
+    CHECK(loses(two, "6:24", "min_version is that of all names of a listener"));
+    CHECK(lost(imported("http {\n ssl_protocols TLSv1.3;" + tls_server("") + "}")).empty());
+}
+
+TEST_CASE("ssl_reject_handshake of a server that is not the default") {
+    const Imported made = imported(
+        "http {\n" + tls_server("") +
+        "server { listen 443 ssl; server_name b.example;\nssl_reject_handshake on; } }");
+    CHECK(loses(made, "6:1", "Stint refuses unknown names"));
+    CHECK(lost(imported(
+                   "http {\nserver { listen 443 ssl default_server; ssl_reject_handshake on; }\n" +
+                   tls_server("server_name a.example;") + "}"))
+              .empty());
+}
