@@ -64,6 +64,29 @@ bool covers(std::string_view name, std::string_view host) {
     return name.starts_with('.') && host.ends_with(name);
 }
 
+// The names of a server, but those without a host; ".b.example" stands for two.
+std::vector<std::string> names_of(const Server& server) {
+    std::vector<std::string> names;
+    for (const std::string& name : server.names) {
+        if (name.empty() || name == "_")
+            continue;
+        if (name.starts_with('.')) {
+            names.push_back(name.substr(1));
+            names.push_back('*' + name);
+        } else {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+bool shares_listener(const Server& one, const Server& other) {
+    return std::ranges::any_of(one.listens, [&other](const Listen& listen) {
+        return std::ranges::find(other.listens, listen.address, &Listen::address) !=
+               other.listens.end();
+    });
+}
+
 bool covers_one_of(const Server& server, const std::vector<std::string>& hosts) {
     return std::ranges::any_of(server.names, [&hosts](const std::string& name) {
         return std::ranges::any_of(
@@ -183,6 +206,12 @@ Scheme Listeners::scheme_of(const Server& server) const {
     return clear && encrypted ? Scheme::both : encrypted ? Scheme::https : Scheme::http;
 }
 
+// Returns true for a name that the default server of the same address has before this one.
+bool Listeners::is_default_name(const std::string& host, const Server& server) const {
+    return default_ != nullptr && default_names_.contains(host) &&
+           shares_listener(*default_, server);
+}
+
 // Returns the hosts of a server's routes. Those of another server are reported.
 std::vector<std::string> Listeners::hosts_of(const Server& server, bool is_default) {
     std::vector<std::string> hosts;
@@ -195,29 +224,30 @@ std::vector<std::string> Listeners::hosts_of(const Server& server, bool is_defau
             return report_.lose(
                 *server.at, "server_name " + config::in_quotes(name) +
                                 " is no host that Stint matches; left out");
-        const auto [owner, added] = by_host_.try_emplace(*host, &server);
-        if (added)
-            hosts.push_back(*host);
-        else if (owner->second != &server)
+        const Server* owner = default_;
+        if (!is_default_name(*host, server)) {
+            const auto [found, added] = by_host_.try_emplace(*host, &server);
+            owner = found->second;
+            if (added)
+                hosts.push_back(*host);
+        }
+        if (owner != &server)
             report_.lose(
                 *server.at, "server_name " + config::in_quotes(name) +
-                                " is that of the server at " + owner->second->at->at.text() +
+                                " is that of the server at " + owner->at->at.text() +
                                 ", too; left out here");
     };
     if (is_default)
         hosts.emplace_back("*");
-    if (is_default && !others_cover)
+    if (is_default && !others_cover) {
+        default_ = &server;
+        for (const std::string& name : names_of(server))
+            if (const auto host = config::parse_host_pattern(name))
+                default_names_.insert(*host);
         return hosts;
-    for (const std::string& name : server.names) {
-        if (name.empty() || name == "_")
-            continue;
-        if (name.starts_with('.')) {
-            add(name.substr(1));
-            add('*' + name);
-        } else {
-            add(name);
-        }
     }
+    for (const std::string& name : names_of(server))
+        add(name);
     return hosts;
 }
 

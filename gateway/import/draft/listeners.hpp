@@ -42,6 +42,7 @@ class Listeners {
     void drop_local();
     void compare();
     void choose_hosts();
+    [[nodiscard]] bool is_default_name(const std::string& host, const Server& server) const;
     [[nodiscard]] bool has_routes(const Server& server) const;
     [[nodiscard]] std::vector<std::string> hosts_of(const Server& server, bool is_default);
     [[nodiscard]] Scheme scheme_of(const Server& server) const;
@@ -56,6 +57,10 @@ class Listeners {
     std::vector<Listener> listeners_;
     std::vector<HostedServer> hosted_;
     std::map<std::string, const Server*> by_host_;
+    // The default server with its names, if these have no routes of their own: its routes are for
+    // any host. In nginx a server at the same address has none of them.
+    const Server* default_ = nullptr;
+    std::set<std::string> default_names_;
 };
 
 } // namespace stint::import_nginx

@@ -86,3 +86,17 @@ TEST_CASE("ssl_reject_handshake of a server that is not the default") {
                    tls_server("server_name a.example;") + "}"))
               .empty());
 }
+
+TEST_CASE("a name of the default server is not that of a server behind it") {
+    const std::string first =
+        "http { server { listen 80 default_server; server_name a.example; return 200 one; }\n";
+    const Imported same = imported(
+        first + "server { listen 80; server_name a.example b.example; return 200 two; } }");
+    CHECK(same.draft.find("host: a.example") == std::string::npos);
+    check_line(same, "match: {host: b.example, path: /}");
+    CHECK(loses(
+        same, "2:1", "server_name \"a.example\" is that of the server at nginx.conf:1:8, too"));
+    const Imported other =
+        imported(first + "server { listen 81; server_name a.example; return 200 two; } }");
+    check_line(other, "match: {host: a.example, path: /}");
+}
