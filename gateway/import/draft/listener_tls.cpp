@@ -116,7 +116,10 @@ Node Listeners::listener_node(const Listener& listener) {
     if (any(&Listen::proxy_protocol))
         node.add("proxy_protocol", Node::word("true"));
     if (listener.redirects)
-        node.add("redirect_http", Node::word("true"));
+        node.add(
+            "redirect_http",
+            Node::word(
+                listener.redirect_port == 443 ? "true" : std::to_string(listener.redirect_port)));
     return node;
 }
 

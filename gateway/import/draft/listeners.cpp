@@ -2,7 +2,6 @@
 
 #include "config/values/match_values.hpp"
 #include "config/yaml/diagnostics.hpp"
-#include "import/syntax/values.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,53 +9,6 @@
 namespace stint::import_nginx {
 
 namespace {
-
-constexpr std::string_view https = "https://";
-
-// Returns true for a `return` of a redirect to the same path with https.
-bool leads_to_https(const Directive& directive) {
-    if (directive.args.empty())
-        return false;
-    const std::string& text = directive.args.back();
-    const auto status =
-        directive.args.size() == 2 ? number_of(directive.args[0]) : std::uint64_t{302};
-    const bool redirects = status && *status >= 301 && *status <= 308;
-    return redirects && text.starts_with(https) &&
-           text.find('/', https.size()) == std::string::npos && text.ends_with("$request_uri");
-}
-
-// The name to which it leads; "" for the same as before.
-std::string named_host(const Directive& directive) {
-    std::string host = directive.args.back().substr(https.size());
-    host.resize(host.size() - std::string_view{"$request_uri"}.size());
-    return host.starts_with('$') ? std::string{} : host;
-}
-
-// Returns the `return` by which a server only redirects to https; null if it does anything else.
-const Directive* redirect_of(const Server& server) {
-    const auto& by_host = server.answers_by_host;
-    const bool all_lead =
-        std::ranges::all_of(by_host, [](const auto& one) { return leads_to_https(*one.second); });
-    if (guard_of_return(server.settings) != nullptr)
-        return nullptr;
-    if (server.action.kind == Action::Kind::answer) {
-        if (leads_to_https(*server.action.at))
-            return server.action.at;
-        const auto status = number_of(server.action.at->args.front());
-        return !by_host.empty() && all_lead && status && *status >= 400 ? by_host.front().second
-                                                                        : nullptr;
-    }
-    const Directive* found = nullptr;
-    for (const Location& location : server.locations) {
-        const bool leads =
-            location.action.kind == Action::Kind::answer && leads_to_https(*location.action.at);
-        if (location.pattern == "/" && leads && guard_of_return(location.settings) == nullptr)
-            found = location.action.at;
-        else if (location.pattern.find("/.well-known/") == std::string::npos)
-            return nullptr;
-    }
-    return found;
-}
 
 // Returns true if a name such as "*.b.example" or ".b.example" stands for the host.
 bool covers(std::string_view name, std::string_view host) {
@@ -119,37 +71,6 @@ void Listeners::collect() {
             found->servers.insert(found->servers.begin() + index, &server);
             found->listens.insert(found->listens.begin() + index, &listen);
         }
-}
-
-void Listeners::find_redirects() {
-    for (Listener& listener : listeners_) {
-        const bool clear =
-            std::ranges::none_of(listener.listens, [](const Listen* one) { return one->tls; });
-        const bool others = std::ranges::any_of(listeners_, [](const Listener& one) {
-            return std::ranges::any_of(
-                one.listens, [](const Listen* listen) { return listen->tls; });
-        });
-        listener.redirects =
-            clear && others && std::ranges::all_of(listener.servers, [](const Server* one) {
-                return redirect_of(*one) != nullptr;
-            });
-        if (!listener.redirects)
-            continue;
-        for (const Server* const server : listener.servers) {
-            const Directive& by = *redirect_of(*server);
-            const std::string host = named_host(by);
-            const bool same = host.empty() || server->names == std::vector{host};
-            if (same)
-                report_.note(
-                    by, "redirect_http of the listener: 308, to the host that the client names");
-            else
-                report_.lose(
-                    by, "redirect_http of the listener leads to the host that the client names");
-            for (const Location& location : server->locations)
-                if (location.pattern != "/")
-                    report_.lose(*location.at, "its listener only redirects to https; left out");
-        }
-    }
 }
 
 bool Listeners::has_routes(const Server& server) const {

@@ -6,6 +6,7 @@
 #include "import/read/model.hpp"
 #include "import/report.hpp"
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -34,11 +35,13 @@ class Listeners {
         std::vector<const Server*> servers{}; // the default server first
         std::vector<const Listen*> listens{}; // the `listen` of each server
         bool redirects = false;               // to https, and nothing else
+        std::uint64_t redirect_port = 443;
         bool dropped = false;
     };
 
     void collect();
     void find_redirects();
+    void compare_redirect(const Listener& listener, const Server& server);
     void drop_local();
     void compare();
     void choose_hosts();

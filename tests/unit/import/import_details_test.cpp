@@ -100,3 +100,31 @@ TEST_CASE("a name of the default server is not that of a server behind it") {
         imported(first + "server { listen 81; server_name a.example; return 200 two; } }");
     check_line(other, "match: {host: a.example, path: /}");
 }
+
+TEST_CASE("redirect_http: the port, and all of a server's answers") {
+    const auto clear = [](const std::string& inside) {
+        return imported(
+            "http {\nserver { listen 80; server_name a.example; " + inside + " }\n" +
+            "server { listen 8443 ssl; server_name a.example; ssl_certificate /c; "
+            "ssl_certificate_key /k;\n" +
+            forward + "} }");
+    };
+    check_line(clear("return 301 https://$host:8443$request_uri;"), "redirect_http: 8443");
+    check_line(clear("return 301 https://$host:443$request_uri;"), "redirect_http: true");
+    check_line(clear("return 301 https://a.example:8443$request_uri;"), "redirect_http: 8443");
+    CHECK(lost(clear("return 301 https://a.example:8443$request_uri;")).empty());
+    for (const std::string& rest : std::vector<std::string>{
+             "return 301 https://$host$request_uri;",
+             "location / { return 301 https://$host$request_uri; }"}) {
+        CAPTURE(rest);
+        const Imported mixed =
+            clear("if ($host = old.example) { return 301 http://new.example/; }\n" + rest);
+        CHECK(mixed.draft.find("redirect_http") == std::string::npos);
+    }
+    const Imported ports = imported(
+        "http {\nserver { listen 80; return 301 https://$host:8443$request_uri; }\n"
+        "server { listen 80; server_name b.example;\nreturn 301 https://$host:9443$request_uri; "
+        "}\n" +
+        tls_server("") + "}");
+    CHECK(loses(ports, "4:1", "leads to port 8443"));
+}
