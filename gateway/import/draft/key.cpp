@@ -82,6 +82,12 @@ std::string looked_up(const Table& map, const std::string& value) {
     return found == map.entries.end() ? map.other.value_or("") : found->second;
 }
 
+// True for a map with regular expressions, which looked_up() does not match.
+bool has_regex(const Table& map) {
+    return std::ranges::any_of(
+        map.entries, [](const auto& entry) { return entry.first.starts_with('~'); });
+}
+
 bool is_network(const std::string& text) {
     return static_cast<bool>(config::parse_network(text));
 }
@@ -95,7 +101,7 @@ std::optional<ByNetwork> by_network(const Model& model, const Table& table) {
         const auto pieces = pieces_of(table.source);
         const Table* const geo =
             pieces.size() == 1 && pieces[0].variable ? find_table(model, pieces[0].text) : nullptr;
-        if (geo == nullptr || !is_client_address(geo->source))
+        if (geo == nullptr || !is_client_address(geo->source) || has_regex(table))
             return std::nullopt;
         made.other = looked_up(table, geo->other.value_or(""));
         for (const auto& [network, value] : geo->entries)

@@ -128,3 +128,12 @@ TEST_CASE("redirect_http: the port, and all of a server's answers") {
         tls_server("") + "}");
     CHECK(loses(ports, "4:1", "leads to port 8443"));
 }
+
+TEST_CASE("a map with regular expressions gives no exempt networks") {
+    const Imported made = served(
+        "listen 80; location / { limit_req zone=z; proxy_pass http://127.0.0.1:1; }",
+        "geo $l { default 1; 10.0.0.0/8 0; } map $l $k { default $binary_remote_addr; \"~^0$\" "
+        "\"\"; }\n"
+        "limit_req_zone $k zone=z:1m rate=1r/s;");
+    CHECK(loses(made, "5:25", "$k depends on more than networks that are exempt"));
+}
