@@ -9,6 +9,16 @@
 
 namespace stint::import_nginx {
 
+namespace {
+
+bool names_variable(std::string_view text, std::string_view name) {
+    return std::ranges::any_of(pieces_of(text), [name](const Piece& piece) {
+        return piece.variable && piece.text == name;
+    });
+}
+
+} // namespace
+
 // Adds the answer of `return`.
 void Routes::answer(const Context& context, const Directive& by, Node& body) {
     constexpr std::array<std::uint64_t, 5> redirects{301, 302, 303, 307, 308};
@@ -21,6 +31,8 @@ void Routes::answer(const Context& context, const Directive& by, Node& body) {
             report_.lose(by, "has a target that Stint cannot write; the draft answers 404");
             return refuse(404, body);
         }
+        if (names_variable(text, "http_host"))
+            report_.lose(by, "$http_host has the client's port, which {host} has not");
         lose_headers(context.settings, report_);
         Node redirect = Node::map();
         redirect.add("to", Node::text(to)).add("status", Node::number(status));

@@ -22,9 +22,7 @@ struct PlaceholderName {
 };
 constexpr std::array of_fields{
     PlaceholderName{"remote_addr", "{client_ip}"},
-    PlaceholderName{"realip_remote_addr", "{client_ip}"},
     PlaceholderName{"host", "{host}"},
-    PlaceholderName{"http_host", "{host}"},
     PlaceholderName{"request_method", "{method}"},
     PlaceholderName{"request_id", "{request_id}"},
 };
@@ -139,7 +137,7 @@ class RequestReader {
 
 void RequestReader::read_host(const HeaderField& field, RequestFields& into) {
     if (field.value == "$host" || field.value == "$http_host" ||
-        field.value == "$host:$server_port" || field.value == "$http_host:$server_port") {
+        field.value == "$host:$server_port") {
         into.host = "keep";
         return;
     }

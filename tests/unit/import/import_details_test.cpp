@@ -137,3 +137,20 @@ TEST_CASE("a map with regular expressions gives no exempt networks") {
         "limit_req_zone $k zone=z:1m rate=1r/s;");
     CHECK(loses(made, "5:25", "$k depends on more than networks that are exempt"));
 }
+
+TEST_CASE("variables that a placeholder would give another value") {
+    for (const std::string& variable :
+         std::vector<std::string>{"$realip_remote_addr", "$http_host"}) {
+        CAPTURE(variable);
+        const Imported made = served(
+            "listen 80; location / { proxy_pass http://127.0.0.1:1;\nproxy_set_header X-Peer " +
+            variable + "; }");
+        CHECK(loses(made, "5:1", "has " + variable + ", for which Stint has no placeholder"));
+    }
+    const Imported port = served("listen 80; location / { proxy_pass http://127.0.0.1:1;\n"
+                                 "proxy_set_header Host $http_host:$server_port; }");
+    CHECK(loses(port, "5:1", "Host: Stint has no such value"));
+    const Imported moved = served("listen 80; location / {\nreturn 301 https://$http_host/x; }");
+    check_line(moved, "redirect: {to: \"https://{host}/x\", status: 301}");
+    CHECK(loses(moved, "5:1", "$http_host has the client's port"));
+}
