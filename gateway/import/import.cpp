@@ -73,6 +73,12 @@ void add_times(const Model& model, Node& draft) {
     draft.add(
         "max_body", Node::word(all.max_body == 0 ? "off" : shown_size(all.max_body)),
         {"client_max_body_size, or nginx's default."});
+    if (model.max_head && model.max_target)
+        draft
+            .add(
+                "max_head", Node::word(shown_size(*model.max_head)),
+                {"large_client_header_buffers."})
+            .add("max_target", Node::word(shown_size(*model.max_target)));
 }
 
 void add_logs(const Model& model, Node& draft) {

@@ -29,6 +29,22 @@ void read_global_time(Block& block, const Directive& directive, Milliseconds& ti
     time = *read;
 }
 
+void read_head_buffers(Block& block, const Directive& directive) {
+    constexpr std::uint64_t least = 1U << 10U, most = 64U << 10U; // of Stint
+    const auto number = number_of(directive.args[0]);
+    const auto size = size_of(directive.args[1]);
+    if (!number || !size || *number == 0 || *size == 0)
+        return lose_argument(block, directive, "a number and a size such as 4 8k");
+    if ((block.where & context::http) == 0)
+        return block.report.lose(directive, "is that of all listeners in Stint; left out");
+    const std::uint64_t target = std::clamp(*size, least, most);
+    const std::uint64_t whole = *number > most / target ? most + 1 : *number * target;
+    if (whole > most)
+        block.report.lose(directive, "a head has at most 64KiB in Stint");
+    block.model.max_head = std::min(whole, most);
+    block.model.max_target = target;
+}
+
 void read_access_log(Block& block, const Directive& directive) {
     const std::string& path = directive.args.front();
     AccessLog& log = block.model.access_log;
@@ -74,6 +90,7 @@ constexpr std::array table_of_clients{
                     directive, "an unused connection is kept for timeouts.idle");
             read_global_time(block, directive, block.model.idle);
         }},
+    Row{"large_client_header_buffers", context::http | context::server, 2, 2, read_head_buffers},
     Row{"access_log", context::shared, 1, many, read_access_log},
     Row{"error_log", context::main | context::shared, 1, 2, read_error_log},
     Row{"merge_slashes", context::http | context::server, 1, 1, read_merge_slashes},

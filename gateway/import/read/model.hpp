@@ -248,6 +248,8 @@ struct Model {
     std::string log_level{};
     Milliseconds head{60'000};
     Milliseconds idle{75'000};
+    std::optional<std::uint64_t> max_head{};   // bytes: large_client_header_buffers
+    std::optional<std::uint64_t> max_target{}; // of one of these
     bool merge_slashes = true;
     std::string folder{}; // folder of the main file: relative paths begin there
 };

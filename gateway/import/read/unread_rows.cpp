@@ -75,7 +75,6 @@ constexpr std::array table_of_unread{
     needless("client_body_buffer_size", streamed),
     needless("client_body_temp_path", streamed),
     needless("client_header_buffer_size", "see max_head"),
-    needless("large_client_header_buffers", "see max_head (16KiB) and max_target (8KiB)"),
     needless("proxy_buffer_size", streamed),
     needless("proxy_buffers", streamed),
     needless("proxy_busy_buffers_size", streamed),

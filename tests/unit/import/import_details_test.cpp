@@ -154,3 +154,23 @@ TEST_CASE("variables that a placeholder would give another value") {
     check_line(moved, "redirect: {to: \"https://{host}/x\", status: 301}");
     CHECK(loses(moved, "5:1", "$http_host has the client's port"));
 }
+
+TEST_CASE("large_client_header_buffers: the bounds of a request's head") {
+    const Imported made = served("listen 80;\n" + forward, "large_client_header_buffers 4 8k;");
+    check_line(made, "max_head: 32KiB");
+    check_line(made, "max_target: 8KiB");
+    CHECK(lost(made).empty());
+    const Imported large = served("listen 80;\n" + forward, "large_client_header_buffers 8 128k;");
+    check_line(large, "max_head: 64KiB");
+    check_line(large, "max_target: 64KiB");
+    CHECK(loses(large, "2:1", "a head has at most 64KiB in Stint"));
+    CHECK(stint::config::load_text(large.draft, "draft").has_value());
+    CHECK(loses(
+        served("listen 80;\nlarge_client_header_buffers 4 32k;\n" + forward), "5:1",
+        "is that of all listeners"));
+    CHECK(loses(
+        served("listen 80;\n" + forward, "large_client_header_buffers x 1;"), "2:1", "expected"));
+    const Imported small = served("listen 80;\n" + forward, "large_client_header_buffers 1 512;");
+    check_line(small, "max_head: 1KiB");
+    CHECK(stint::config::load_text(small.draft, "draft").has_value());
+}
