@@ -199,7 +199,11 @@ constexpr std::array table_of_server{
     Row{"real_ip_header", context::shared, 1, 1, read_real_ip_header},
     Row{"real_ip_recursive", context::shared, 1, 1,
         [](Block& block, const Directive& directive) {
-            block.model.real_ip.recursive = read_switch(block, directive);
+            const bool recursive = read_switch(block, directive);
+            if ((block.where & context::http) != 0)
+                block.model.real_ip.recursive = recursive;
+            else if (recursive != block.model.real_ip.recursive)
+                block.report.lose(directive, "is that of all routes; left out");
         }},
 };
 

@@ -174,3 +174,11 @@ TEST_CASE("large_client_header_buffers: the bounds of a request's head") {
     check_line(small, "max_head: 1KiB");
     CHECK(stint::config::load_text(small.draft, "draft").has_value());
 }
+
+TEST_CASE("real_ip_recursive of a server or location is not that of all routes") {
+    const Imported made = served(
+        "listen 80; location / {\nreal_ip_recursive on; proxy_pass http://127.0.0.1:1; }",
+        "set_real_ip_from 10.0.0.0/8;");
+    CHECK(loses(made, "5:1", "is that of all routes; left out"));
+    check_line(made, "# Not the same: nginx takes the last address of the header");
+}
