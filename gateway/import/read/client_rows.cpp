@@ -22,7 +22,7 @@ void read_global_time(Block& block, const Directive& directive, Milliseconds& ti
     const auto read = time_of(directive.args.front());
     if (!read)
         return lose_argument(block, directive, "a time such as 60s, of at most 366 days");
-    if (block.where != context::http && *read != time)
+    if (!in_http(block) && *read != time)
         return block.report.lose(directive, "is that of all listeners in Stint; left out");
     if (read->count() == 0)
         return block.report.lose(directive, "Stint keeps clients' connections; left out");
@@ -35,7 +35,7 @@ void read_head_buffers(Block& block, const Directive& directive) {
     const auto size = size_of(directive.args[1]);
     if (!number || !size || *number == 0 || *size == 0)
         return lose_argument(block, directive, "a number and a size such as 4 8k");
-    if ((block.where & context::http) == 0)
+    if (!in_http(block))
         return block.report.lose(directive, "is that of all listeners in Stint; left out");
     const std::uint64_t target = std::clamp(*size, least, most);
     const std::uint64_t whole = *number > most / target ? most + 1 : *number * target;
@@ -51,7 +51,7 @@ void read_access_log(Block& block, const Directive& directive) {
     if (path != "off" && directive.args.size() > 1)
         block.report.note(
             directive, "Stint has a format of its own: a line of JSON for each request");
-    if (block.where == context::http && log.path.empty() && !path.starts_with("syslog:")) {
+    if (in_http(block) && log.path.empty() && !path.starts_with("syslog:")) {
         log = {path == "off" ? path : read_path(block, directive), &directive};
         return;
     }
@@ -72,7 +72,7 @@ void read_error_log(Block& block, const Directive& directive) {
 
 void read_merge_slashes(Block& block, const Directive& directive) {
     const bool merges = read_switch(block, directive);
-    if (block.where != context::http && merges != block.model.merge_slashes)
+    if (!in_http(block) && merges != block.model.merge_slashes)
         return block.report.lose(directive, "is that of all routes in Stint; left out");
     block.model.merge_slashes = merges;
 }

@@ -46,6 +46,11 @@ struct Block {
     }
 };
 
+// True in http, also without the block, as a file of conf.d has it.
+[[nodiscard]] inline bool in_http(const Block& block) noexcept {
+    return (block.where & context::http) != 0;
+}
+
 // The row of a directive. Either it is read, or `why` says why not.
 struct Row {
     std::string_view name;

@@ -200,7 +200,7 @@ constexpr std::array table_of_server{
     Row{"real_ip_recursive", context::shared, 1, 1,
         [](Block& block, const Directive& directive) {
             const bool recursive = read_switch(block, directive);
-            if ((block.where & context::http) != 0)
+            if (in_http(block))
                 block.model.real_ip.recursive = recursive;
             else if (recursive != block.model.real_ip.recursive)
                 block.report.lose(directive, "is that of all routes; left out");

@@ -182,3 +182,16 @@ TEST_CASE("real_ip_recursive of a server or location is not that of all routes")
     CHECK(loses(made, "5:1", "is that of all routes; left out"));
     check_line(made, "# Not the same: nginx takes the last address of the header");
 }
+
+TEST_CASE("a file of conf.d is read as what stands in http") {
+    const Imported made = imported(
+        "keepalive_timeout 30s;\nclient_header_timeout 20s;\naccess_log "
+        "/var/log/x.log;\nmerge_slashes off;\n"
+        "large_client_header_buffers 2 8k;\n"
+        "server { listen 80;\n" +
+        forward + "}");
+    CHECK(lost(made).empty());
+    check_line(made, "timeouts: {head: 20s, body_idle: 60s, idle: 30s");
+    check_line(made, "access_log: {path: /var/log/x.log}");
+    check_line(made, "merge_slashes: false");
+}
