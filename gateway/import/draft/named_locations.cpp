@@ -5,32 +5,45 @@
 
 namespace stint::import_nginx {
 
-// Returns the named location that has the requests for which try_files finds no file; null if there
-// is none. A named location is not followed to another one: these may form a ring.
-const Location* Routes::named_location(const Server& server, const Location& location) {
-    const Directive* const files = location.settings.files;
-    if (location.kind == Location::Kind::named || location.action.kind != Action::Kind::none ||
-        files == nullptr || files->name != "try_files")
-        return nullptr;
-    const auto named = std::ranges::find(server.named, files->args.back(), &Location::pattern);
-    if (named == server.named.end())
-        return nullptr;
-    report_.lose(*files, "Stint serves no files; all requests go to " + named->pattern);
-    return &*named;
+namespace {
+
+// True if try_files hands what it finds no file for to the named location.
+bool leads_to(const Settings& settings, const std::string& name) {
+    const Directive* const files = settings.files;
+    return files != nullptr && files->name == "try_files" && files->args.back() == name;
 }
 
-// Reports the named locations that have no route.
-void Routes::lose_named(const Server& server) {
-    const auto used = [](const std::vector<Location>& all, const std::string& name,
-                         const auto& self) -> bool {
-        return std::ranges::any_of(all, [&](const Location& one) {
-            const Directive* const files = one.settings.files;
-            return (files != nullptr && files->name == "try_files" && files->args.back() == name) ||
-                   self(one.nested, name, self);
-        });
-    };
+bool one_leads_to(const std::vector<Location>& locations, const std::string& name) {
+    return std::ranges::any_of(locations, [&name](const Location& one) {
+        return leads_to(one.settings, name) || one_leads_to(one.nested, name);
+    });
+}
+
+} // namespace
+
+// Returns the named location that has the requests for which try_files, of the location or of the
+// server, finds no file; null if there is none. A named location is not followed to another one:
+// these may form a ring.
+const Location* Routes::named_location(const Context& context, const Action& action) {
+    const Location* const location = context.match.location;
+    const bool follows = location == nullptr || location->kind != Location::Kind::named;
+    if (!follows || action.kind != Action::Kind::none)
+        return nullptr;
+    for (const Location& named : context.hosted.server->named)
+        if (leads_to(context.settings, named.pattern)) {
+            report_.lose(
+                *context.settings.files,
+                "Stint serves no files; all requests go to " + named.pattern);
+            return &named;
+        }
+    return nullptr;
+}
+
+// Reports the named locations that have no route. has_rest: some requests have no location.
+void Routes::lose_named(const Server& server, bool has_rest) {
     for (const Location& named : server.named)
-        if (!used(server.locations, named.pattern, used))
+        if (!one_leads_to(server.locations, named.pattern) &&
+            !(has_rest && leads_to(server.settings, named.pattern)))
             report_.lose(*named.at, "no location that has a route hands requests to it; left out");
 }
 

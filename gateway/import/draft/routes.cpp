@@ -90,7 +90,7 @@ void Routes::add(const HostedServer& hosted, bool name_hosts) {
             *hosted.server,
             "the draft would have more than 50000 routes, one for each name and location; it "
             "refuses (501) everything");
-    lose_named(*hosted.server);
+    lose_named(*hosted.server, matches.empty() || matches.back().location == nullptr);
     for (const std::string& host : hosted.hosts)
         for (const LocationMatch& match : matches) {
             const Location* const location = match.location;
@@ -233,9 +233,8 @@ Node Routes::body_of(const Context& context, std::vector<std::string>& comments)
                           : location != nullptr                    ? location->action
                                                                    : Action{};
     const Settings& settings = context.settings;
-    if (location != nullptr)
-        if (const Location* const named = named_location(*context.hosted.server, *location))
-            return body_of_named(context, *named, comments);
+    if (const Location* const named = named_location(context, action))
+        return body_of_named(context, *named, comments);
     const bool answers =
         action.kind == Action::Kind::answer || action.kind == Action::Kind::internal;
     // Before a named location answers, nginx has counted and checked in the one that leads to it.

@@ -55,14 +55,14 @@ class Routes {
   private:
     struct Context; // a location that is being written
 
-    const Location* named_location(const Server& server, const Location& location);
+    const Location* named_location(const Context& context, const Action& action);
     bool fits(const HostedServer& hosted, std::size_t matches);
     void refuse_everything(const Server& server, std::string_view why);
     static bool answers(const Server& server, const std::string& host);
     void add_answers(const HostedServer& hosted, const std::string& server_name);
     Node body_of_named(
         const Context& context, const Location& named, std::vector<std::string>& comments);
-    void lose_named(const Server& server);
+    void lose_named(const Server& server, bool has_rest);
     void add_route(const Context& context, const std::string& host, bool name_hosts);
     Node body_of(const Context& context, std::vector<std::string>& comments);
     void answer_files(const Context& context, Node& body, std::vector<std::string>& comments);

@@ -152,7 +152,10 @@ void read_guard(Block& block, const Directive& directive) {
 }
 
 void read_files(Block& block, const Directive& directive) {
-    block.settings->files = &directive;
+    const Directive*& files = block.settings->files;
+    // try_files decides where requests go; root and alias say where its files are.
+    if (files == nullptr || files->name != "try_files" || directive.name == "try_files")
+        files = &directive;
     if (block.location == nullptr)
         block.report.note(
             directive, "Stint serves no files; locations that need it are listed by themselves");

@@ -195,3 +195,16 @@ TEST_CASE("a file of conf.d is read as what stands in http") {
     check_line(made, "access_log: {path: /var/log/x.log}");
     check_line(made, "merge_slashes: false");
 }
+
+TEST_CASE("try_files of a server, or with root behind it") {
+    const std::string app = "location @app { proxy_pass http://127.0.0.1:1; }\n";
+    for (const std::string& files : std::vector<std::string>{
+             "location / { try_files $uri @app; root /srv; }", "root /srv; try_files $uri @app;",
+             "try_files $uri @app; root /srv;",
+             "try_files $uri @app; location /x/ { return 204; }"}) {
+        CAPTURE(files);
+        const Imported made = served("listen 80;\n" + files + app);
+        check_line(made, "upstream: \"127.0.0.1_1\"");
+        CHECK(lost(made).size() == 1);
+    }
+}
