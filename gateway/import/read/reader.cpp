@@ -86,6 +86,10 @@ void read_directive(Block& block, const Directive& directive) {
             directive, "has bytes that are not UTF-8, or control characters; left out");
     if (row == nullptr)
         return block.report.lose(directive, unknown(directive.name));
+    const bool idle =
+        !row->idle.empty() && directive.args.size() == 1 && directive.args.front() == row->idle;
+    if (idle)
+        return block.report.note(directive, "does nothing in nginx, either");
     if (row->read == nullptr)
         return row->lost ? block.report.lose(directive, std::string{row->why})
                          : block.report.note(directive, std::string{row->why});

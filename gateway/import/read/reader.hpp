@@ -59,7 +59,8 @@ struct Row {
     std::size_t most = 0;
     void (*read)(Block&, const Directive&) = nullptr;
     std::string_view why{};
-    bool lost = false; // a row without `read`: the draft lacks what the directive does
+    bool lost = false;       // a row without `read`: the draft lacks what the directive does
+    std::string_view idle{}; // the argument with which it does nothing, so that nothing is lost
 };
 
 inline constexpr std::size_t many = 10'000; // arguments

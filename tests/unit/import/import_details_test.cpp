@@ -208,3 +208,17 @@ TEST_CASE("try_files of a server, or with root behind it") {
         CHECK(lost(made).size() == 1);
     }
 }
+
+TEST_CASE("what is switched off in nginx is not lost") {
+    const Imported made = served(
+        "listen 80; ssl_stapling off; expires off; charset off; " + forward,
+        "gzip off; proxy_cache off; satisfy all; gunzip off; proxy_store off; limit_rate 0; mirror "
+        "off;");
+    CHECK(lost(made).empty());
+    CHECK(made.findings.size() >= 10);
+    CHECK(
+        lost(
+            served(
+                "listen 80; underscores_in_headers off; chunked_transfer_encoding off; " + forward))
+            .size() == 2);
+}
