@@ -33,7 +33,7 @@ Node Listeners::certificates_of(const Listener& listener) const {
 
 void Listeners::add_client_ca(const Listener& listener, Node& tls) {
     const Server* by = nullptr;
-    bool wants = false; // one of them serves nobody without a certificate
+    bool wants = false; // a server refuses clients without a certificate
     for (const Server* const server : listener.servers) {
         if (!server->clients.asks())
             continue;

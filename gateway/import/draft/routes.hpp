@@ -30,7 +30,7 @@ struct HostedServer {
 // Bounds of a draft. One that would be larger refuses everything: a part of the routes would let
 // through what the others refuse.
 inline constexpr std::size_t most_routes = 50'000;
-inline constexpr std::size_t most_locations = 10'000; // of a server
+inline constexpr std::size_t most_locations = 10'000; // a server's
 
 class Routes {
   public:

@@ -30,7 +30,7 @@ void read_global_time(Block& block, const Directive& directive, Milliseconds& ti
 }
 
 void read_head_buffers(Block& block, const Directive& directive) {
-    constexpr std::uint64_t least = 1U << 10U, most = 64U << 10U; // of Stint
+    constexpr std::uint64_t least = 1U << 10U, most = 64U << 10U; // Stint's bounds
     const auto number = number_of(directive.args[0]);
     const auto size = size_of(directive.args[1]);
     if (!number || !size || *number == 0 || *size == 0)

@@ -239,7 +239,7 @@ struct Model {
         setters{}; // `set`: variable, constant; "$" if it has several
     std::vector<Server> servers{};
     Settings settings{};          // those of the http block
-    ClientVerification clients{}; // of servers that do not say otherwise
+    ClientVerification clients{}; // where a server does not say otherwise
     // ssl_certificate and ssl_certificate_key of servers that have none.
     std::vector<std::pair<std::string, std::string>> certificates{};
     Protocols protocols{};
@@ -249,7 +249,7 @@ struct Model {
     Milliseconds head{60'000};
     Milliseconds idle{75'000};
     std::optional<std::uint64_t> max_head{};   // bytes: large_client_header_buffers
-    std::optional<std::uint64_t> max_target{}; // of one of these
+    std::optional<std::uint64_t> max_target{}; // the size of one buffer
     bool merge_slashes = true;
     std::string folder{}; // folder of the main file: relative paths begin there
 };

@@ -22,7 +22,7 @@ struct FileText {
 // The files that match a pattern, in the order in which they are included.
 struct FoundFiles {
     std::vector<std::string> paths{};
-    std::string fault{}; // of a folder that could not be read; empty: all were
+    std::string fault{}; // why a folder could not be read; empty: all were
 };
 
 // Access to the files that `include` names.
