@@ -24,11 +24,11 @@ namespace {
 std::string add_trust(const Model& model, bool proxy_protocol, Report& report, Node& draft) {
     const RealIp& real_ip = model.real_ip;
     std::vector<std::string> trusted;
-    for (const std::string& network : real_ip.trusted)
+    for (const auto& [network, at] : real_ip.trusted)
         if (network == "unix" || config::parse_network(network))
             trusted.push_back(network);
         else
-            report.lose(*real_ip.at, config::in_quotes(network) + " is no network; left out");
+            report.lose(*at, config::in_quotes(network) + " is no network; left out");
     const bool nobody = trusted.empty();
     if (nobody && proxy_protocol)
         trusted.emplace_back("127.0.0.1");

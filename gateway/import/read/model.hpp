@@ -218,10 +218,14 @@ struct Table {
 
 // set_real_ip_from and real_ip_header
 struct RealIp {
-    std::vector<std::string> trusted{};
+    struct Trusted {
+        std::string network{}; // "unix", or as in set_real_ip_from
+        const Directive* at = nullptr;
+    };
+
+    std::vector<Trusted> trusted{};
     std::string header{};
     bool recursive = false;
-    const Directive* at = nullptr;
     const Directive* header_at = nullptr;
 };
 

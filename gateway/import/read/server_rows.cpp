@@ -151,10 +151,9 @@ void read_real_ip_from(Block& block, const Directive& directive) {
         block.report.lose(
             directive, "is of one server in nginx; in the draft it is trusted by all routes");
     auto& trusted = block.model.real_ip.trusted;
-    block.model.real_ip.at = &directive;
     const std::string network = directive.args.front() == "unix:" ? "unix" : directive.args.front();
-    if (std::ranges::find(trusted, network) == trusted.end())
-        trusted.push_back(network);
+    if (std::ranges::find(trusted, network, &RealIp::Trusted::network) == trusted.end())
+        trusted.push_back({network, &directive});
 }
 
 void read_real_ip_header(Block& block, const Directive& directive) {

@@ -1,6 +1,7 @@
 // What the tests of import/ share.
 #pragma once
 
+#include "config/load.hpp"
 #include "import/import.hpp"
 
 #include <doctest/doctest.h>
@@ -42,9 +43,16 @@ inline Imported imported(const std::string& text) {
     return *made;
 }
 
+inline const std::string forward = "location / { proxy_pass http://127.0.0.1:1; }\n";
+
 // The directives of one server, in http { }.
 inline Imported served(const std::string& server, const std::string& http = {}) {
     return imported("http {\n" + http + "\nserver {\n" + server + "\n} }\n");
+}
+
+// True if Stint accepts the draft.
+inline bool is_valid(const Imported& made) {
+    return config::load_text(made.draft, "draft").has_value();
 }
 
 inline std::vector<std::string> lost(const Imported& made) {
@@ -53,6 +61,14 @@ inline std::vector<std::string> lost(const Imported& made) {
         if (one.lost)
             texts.push_back(one.text());
     return texts;
+}
+
+// True if something is listed as lost at this place, by these words.
+inline bool loses(const Imported& made, const std::string& at, const std::string& why) {
+    const auto all = lost(made);
+    return std::ranges::any_of(all, [&](const std::string& one) {
+        return one.starts_with("nginx.conf:" + at + ": ") && one.find(why) != std::string::npos;
+    });
 }
 
 // True if a line of the draft, without its indentation, begins with the text.

@@ -5,20 +5,6 @@
 using namespace stint::import_nginx::test;
 using stint::import_nginx::Imported;
 
-namespace {
-
-const std::string forward = "location / { proxy_pass http://127.0.0.1:1; }\n";
-
-// True if something is listed as lost at this place, by these words.
-bool loses(const Imported& made, const std::string& at, const std::string& why) {
-    const auto all = lost(made);
-    return std::ranges::any_of(all, [&](const std::string& one) {
-        return one.starts_with("nginx.conf:" + at + ": ") && one.find(why) != std::string::npos;
-    });
-}
-
-} // namespace
-
 TEST_CASE("add_header of what Stint answers itself") {
     const auto answering = [](const std::string& what) {
         return served(

@@ -1,0 +1,12 @@
+// The words and places of findings: each names the line that it is about, and one reason.
+#include "fixture.hpp"
+
+using namespace stint::import_nginx::test;
+using stint::import_nginx::Imported;
+
+TEST_CASE("a network that is none is listed where it stands") {
+    const Imported made = served(
+        "listen 80;\n" + forward, "set_real_ip_from 10.0.0.0/8;\nset_real_ip_from "
+                                  "lb.example;\nset_real_ip_from 10.2.0.0/16;");
+    CHECK(loses(made, "3:1", "\"lb.example\" is no network"));
+}
