@@ -111,7 +111,7 @@ void Upstreams::add_balance(const UpstreamGroup& group, Node& body) {
         return;
     const Key key = key_of(group.hash_key, model_, {});
     if (!key.fault.empty() || key.sources.empty()) {
-        report_.lose(*group.at, "hashes by a key that Stint does not have; endpoints come in turn");
+        report_.lose(*group.hash_at, "Stint has no such key; endpoints come in turn");
         return;
     }
     body.add("balance", Node::word("hash"))

@@ -202,6 +202,7 @@ struct UpstreamGroup {
     std::vector<UpstreamServer> servers{};
     std::string balance{}; // "", "least_conn", "hash"
     std::string hash_key{};
+    const Directive* hash_at = nullptr; // hash or ip_hash
     std::optional<std::uint64_t> max_fails{};
     std::optional<Milliseconds> fail_timeout{};
     const Directive* at = nullptr;

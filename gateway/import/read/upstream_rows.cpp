@@ -65,7 +65,7 @@ void read_upstream_server(Block& block, const Directive& directive) {
 void read_hash(Block& block, const Directive& directive) {
     block.upstream->balance = "hash";
     block.upstream->hash_key = directive.args.front();
-    block.upstream->at = &directive;
+    block.upstream->hash_at = &directive;
 }
 
 void read_upstream(Block& block, const Directive& directive) {
@@ -119,6 +119,7 @@ constexpr std::array table_of_upstream{
         [](Block& block, const Directive& directive) {
             block.upstream->balance = "hash";
             block.upstream->hash_key = "$remote_addr";
+            block.upstream->hash_at = &directive;
             block.report.note(
                 directive,
                 "hashes the whole address of a client; nginx the first three numbers of it");
