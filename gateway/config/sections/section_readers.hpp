@@ -5,6 +5,7 @@
 #include "config/fields/field.hpp"
 #include "config/schema/schema.hpp"
 #include "config/sections/load_state.hpp"
+#include "config/values/edited_fields.hpp"
 #include "config/yaml/reader.hpp"
 
 #include <array>
@@ -118,9 +119,6 @@ void read_key_sources(const Value& value, std::vector<KeySource>& key); // one s
 // certificates.
 void check_subjects(const Section& section, std::string_view key, const LoadState& loading);
 void read_max_body(const Field& field, const Value& value, std::optional<std::uint64_t>& most);
-inline constexpr std::size_t most_edits = 64; // maximum of fields to set, and of fields to remove
-// Kinds of heads to edit. Each kind has its own set of fields that must not be set or removed.
-enum class EditedHead : std::uint8_t { request, response, answer };
 void read_set_headers(
     const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading);
 void read_edits(const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading);

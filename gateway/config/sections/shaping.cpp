@@ -1,82 +1,35 @@
 // Reads the header edits of routes and upstreams: fields to set and to remove.
 #include "config/fields/shared_rows.hpp"
-#include "config/values/match_values.hpp"
+#include "config/values/edited_fields.hpp"
 #include "config/values/placeholders.hpp"
 #include "config/values/values.hpp"
 
 #include <algorithm>
 #include <array>
-#include <span>
 
 namespace stint::config {
 
 namespace {
 
-// Names of fields that must not be edited: framing, hop-by-hop fields, and fields that Stint writes
-// about the client or about limits. A name is compared with "_" replaced by "-", because servers
-// may treat both alike.
-struct OwnNames {
-    std::span<const std::string_view> names;
-    std::span<const std::string_view> prefixes;
-};
-constexpr std::array<std::string_view, 16> request_names{
-    "connection",     "content-length",    "expect",       "forwarded", "host",
-    "http2-settings", "keep-alive",        "max-forwards", "proxy",     "te",
-    "trailer",        "transfer-encoding", "upgrade",      "via",       "date",
-    "x-request-id"};
-constexpr std::array<std::string_view, 3> request_prefixes{"proxy-", "x-forwarded-", "x-stint-"};
-constexpr std::array<std::string_view, 13> response_names{
-    "connection",  "content-length",    "date",           "http2-settings",
-    "keep-alive",  "retry-after",       "retry-after-ms", "te",
-    "trailer",     "transfer-encoding", "upgrade",        "via",
-    "x-request-id"};
-constexpr std::array<std::string_view, 4> response_prefixes{
-    "proxy-", "ratelimit", "x-ratelimit-", "x-stint-"};
-constexpr OwnNames of_requests{request_names, request_prefixes};
-constexpr OwnNames of_responses{response_names, response_prefixes};
-
-std::string as_read(std::string_view name) {
-    std::string read = lower(name);
-    std::replace(read.begin(), read.end(), '_', '-');
-    return read;
-}
-
 // Stands in GET /config for a value that may be a secret.
 constexpr std::string_view hidden_value = "(hidden)";
 
-const OwnNames& own_names(EditedHead head) {
-    return head == EditedHead::request ? of_requests : of_responses;
-}
-
 std::string name_fault(std::string_view name, EditedHead head, const LoadState& loading) {
-    if (!is_token(name))
-        return " is not the name of a header";
-    const std::string read = as_read(name);
-    const OwnNames& own = own_names(head);
-    const bool by_prefix =
-        std::any_of(own.prefixes.begin(), own.prefixes.end(), [&](std::string_view prefix) {
-            return read.starts_with(prefix);
-        });
-    const bool retry_after = head == EditedHead::answer && read == "retry-after";
-    if (by_prefix ||
-        (std::find(own.names.begin(), own.names.end(), read) != own.names.end() && !retry_after))
-        return std::string{" is left to Stint: it frames messages, or is written or removed anyway"}
-            .append(read == "host" ? "; use host" : "");
-    if (head == EditedHead::answer && read == "content-type")
-        return " has a key of its own; use content_type";
+    if (std::string fault = edit_fault(name, head); !fault.empty())
+        return fault;
     const TrustedProxies& trusted = loading.config.trusted_proxies;
     const bool trusts = !trusted.networks.empty() || trusted.unix_peers;
-    if (head == EditedHead::request && trusts && read == as_read(trusted.header))
+    if (head == EditedHead::request && trusts && field_key(name) == field_key(trusted.header))
         return " names the client (client_ip_header) and is written by Stint";
     return {};
 }
 
-bool names(const FieldEdits& edits, std::string_view read) {
+bool names(const FieldEdits& edits, std::string_view key) {
     return std::any_of(
                edits.set.begin(), edits.set.end(),
-               [&](const auto& set) { return as_read(set.name) == read; }) ||
+               [&](const auto& set) { return field_key(set.name) == key; }) ||
            std::any_of(edits.remove.begin(), edits.remove.end(), [&](const std::string& name) {
-               return as_read(name) == read;
+               return field_key(name) == key;
            });
 }
 
@@ -91,7 +44,7 @@ bool check_name(
         at.wrong(in_quotes(name) + fault);
         return false;
     }
-    if (names(edits, as_read(name))) {
+    if (names(edits, field_key(name))) {
         at.wrong(in_quotes(name) + " is set or removed already");
         return false;
     }

@@ -1,5 +1,6 @@
 // Reads trusted_proxies and related keys: peers that are trusted to name the client.
 #include "config/fields/shared_rows.hpp"
+#include "config/values/edited_fields.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/networks.hpp"
 
@@ -81,8 +82,7 @@ Parsed<std::string> parse_trusted_field(std::string_view text) {
         return ParseError{
             in_quotes(text) + " is not the name of a header; expected one such as X-Real-IP, or "
                               "the beginning of several such as X-Forwarded-*"};
-    std::string read = lower(text);
-    std::replace(read.begin(), read.end(), '_', '-');
+    const std::string read = field_key(text);
     const auto begins = [&read](std::string_view family) { return read.starts_with(family); };
     if (std::find(own_fields.begin(), own_fields.end(), read) != own_fields.end() ||
         std::any_of(own_families.begin(), own_families.end(), begins))
