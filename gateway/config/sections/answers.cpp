@@ -2,6 +2,7 @@
 // redirect).
 #include "base/text_template.hpp"
 #include "config/fields/shared_rows.hpp"
+#include "config/values/bounds.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/placeholders.hpp"
 #include "config/values/values.hpp"
@@ -13,58 +14,10 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::size_t longest_body = 64 * 1024;
-constexpr std::size_t longest_target = 2048;
 constexpr std::array<std::string_view, 5> redirect_statuses{"301", "302", "303", "307", "308"};
 constexpr std::array<std::string_view, 6> upstream_only{"cooldown", "host",  "request",
                                                         "response", "retry", "upgrade"};
 constexpr std::string_view a_target = "where to, such as https://shop.example{path}{?query}";
-
-bool is_uri_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view{"-._~:/?#[]@!$&'()*+,;=%"}.find(c) != std::string_view::npos;
-}
-
-// Returns the target with valid sample text in place of its placeholders, so that it can be checked
-// as a URI.
-std::string filled_in(std::string_view text) {
-    std::string filled{text};
-    for (const std::string_view placeholder : target_placeholders) {
-        const std::string_view sample = placeholder == "{path}"     ? "/x"
-                                        : placeholder == "{?query}" ? "?x"
-                                                                    : "x";
-        for (std::size_t at = 0; (at = filled.find(placeholder)) != std::string::npos;)
-            filled.replace(at, placeholder.size(), sample);
-    }
-    return filled;
-}
-
-// Returns true if the text behind "https://" begins with a host; "", ":80" and "user@" have none.
-bool leads_to_host(std::string_view behind_scheme) {
-    std::string_view host = behind_scheme.substr(0, behind_scheme.find_first_of("/?#"));
-    host.remove_prefix(host.rfind('@') + 1); // without "@" removes nothing: npos + 1 is 0
-    return !host.empty() && !host.starts_with(':');
-}
-
-Parsed<std::string> parse_redirect_target(std::string_view text) {
-    if (text.size() > longest_target)
-        return ParseError{"the target is longer than 2 KiB"};
-    if (std::string fault = placeholder_fault(text, target_placeholders); !fault.empty())
-        return ParseError{std::move(fault)};
-    const std::string target = filled_in(text);
-    if (!std::all_of(target.begin(), target.end(), is_uri_character))
-        return ParseError{in_quotes(text) + " has a character that must be percent-encoded"};
-    const bool path = target.starts_with('/') && !target.starts_with("//");
-    const std::size_t scheme = target.starts_with("https://")  ? 8
-                               : target.starts_with("http://") ? 7
-                                                               : 0;
-    const bool whole = scheme > 0 && leads_to_host(std::string_view{target}.substr(scheme));
-    if (path || whole)
-        return std::string{text};
-    return ParseError{
-        in_quotes(text) + " is no target; expected a path, or http:// or https:// and a "
-                          "host, such as https://shop.example{path}{?query}"};
-}
 
 Parsed<int> parse_redirect_status(std::string_view text) {
     const auto word = parse_word(text, redirect_statuses);
@@ -86,7 +39,7 @@ constexpr std::array respond_table{
         {.kind = FieldType::Kind::text, .name = "text"},
         [](const Field& field, const Value& value, Answer& answer, LoadState&) {
             value.into(answer.body, field.expected, [](std::string_view text) {
-                return parse_answer_text(text, longest_body);
+                return parse_answer_text(text, longest_answer);
             });
         },
         [](const Field& field, const Answer& answer, const Config&, Shown::Map& members) {

@@ -1,6 +1,7 @@
 // Reads the keys by which a limit counts.
 #include "config/fields/shared_rows.hpp"
 #include "config/schema/key_sources.hpp"
+#include "config/values/bounds.hpp"
 #include "config/values/key_values.hpp"
 #include "config/values/values.hpp"
 
@@ -13,7 +14,6 @@ namespace {
 
 using Kind = KeySource::Kind;
 
-constexpr std::size_t most_sources = 8;
 constexpr std::string_view a_key = "a key such as client_ip, or a list of keys";
 
 void add_source(const Value& value, std::vector<KeySource>& key) {
@@ -55,8 +55,8 @@ void read_key_sources(const Value& value, std::vector<KeySource>& key) {
         value.wrong("is empty; expected at least one key (without key: one counter for all)");
     for (const Value& item : *items)
         add_source(item, key);
-    if (items->size() > most_sources)
-        value.wrong("has more than " + std::to_string(most_sources) + " parts");
+    if (items->size() > most_key_sources)
+        value.wrong("has more than " + std::to_string(most_key_sources) + " parts");
 }
 
 void check_subjects(const Section& section, std::string_view key, const LoadState& loading) {

@@ -1,12 +1,11 @@
 // Reads max_body, of the whole configuration or of a route.
 #include "config/sections/section_readers.hpp"
+#include "config/values/bounds.hpp"
 #include "config/values/values.hpp"
 
 namespace stint::config {
 
 namespace {
-
-constexpr std::size_t largest_body = std::size_t{1} << 40U;
 
 Parsed<std::size_t> parse_body_size(std::string_view text) {
     if (text == "0")

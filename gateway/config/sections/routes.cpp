@@ -1,5 +1,6 @@
 // Reads routes: their match, action and limits.
 #include "config/fields/shared_rows.hpp"
+#include "config/values/bounds.hpp"
 #include "config/values/limit_pairs.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/path_regex.hpp"
@@ -15,7 +16,6 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::size_t most_limits = 16;
 // Finds routes that match the same requests with equal precedence: they have the same host, the
 // same kind and text of path, and a method in common or no methods at all.
 class Overlaps {
@@ -157,8 +157,8 @@ void read_route_limits(const Value& value, Route& route, LoadState& loading) {
     std::size_t position = 0;
     for (const Value& item : items.value_or(std::vector<Value>{})) {
         ++position;
-        if (position == most_limits + 1)
-            item.wrong("too many limits; expected at most " + std::to_string(most_limits));
+        if (position == most_route_limits + 1)
+            item.wrong("too many limits; expected at most " + std::to_string(most_route_limits));
         std::optional<std::size_t> index;
         if (names_limit(item))
             index = read_limit_reference(item, route, loading);

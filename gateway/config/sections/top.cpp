@@ -2,6 +2,7 @@
 #include "config/fields/shared_rows.hpp"
 #include "config/fields/tables.hpp"
 #include "config/sections/section_readers.hpp"
+#include "config/values/bounds.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/values.hpp"
 
@@ -15,8 +16,6 @@ namespace {
 constexpr std::uint64_t most_workers = 1024;
 constexpr std::uint64_t most_connections = 1'000'000;
 constexpr std::uint64_t most_requests = 1'000'000;
-constexpr std::size_t smallest_head = 1024; // minimum of max_head and max_target
-constexpr std::size_t largest_head = 64 * 1024;
 constexpr std::uint64_t fewest_fields = 8;
 constexpr std::uint64_t most_fields = 1000;
 constexpr std::size_t longest_pseudonym = 64;

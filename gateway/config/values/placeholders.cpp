@@ -11,6 +11,7 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t longest_value = 4096;
+constexpr std::size_t longest_target = 2048;
 
 bool is_word(std::string_view text) {
     if (text.starts_with('?'))
@@ -22,6 +23,32 @@ bool is_word(std::string_view text) {
 
 bool is_printable(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+bool is_uri_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view{"-._~:/?#[]@!$&'()*+,;=%"}.find(c) != std::string_view::npos;
+}
+
+// Returns the target with valid sample text in place of its placeholders, so that it can be checked
+// as a URI.
+std::string filled_in(std::string_view text) {
+    std::string filled{text};
+    for (const std::string_view placeholder : target_placeholders) {
+        const std::string_view sample = placeholder == "{path}"     ? "/x"
+                                        : placeholder == "{?query}" ? "?x"
+                                                                    : "x";
+        for (std::size_t at = 0; (at = filled.find(placeholder)) != std::string::npos;)
+            filled.replace(at, placeholder.size(), sample);
+    }
+    return filled;
+}
+
+// Returns true if the text behind "https://" begins with a host; "", ":80" and "user@" have none.
+bool leads_to_host(std::string_view behind_scheme) {
+    std::string_view host = behind_scheme.substr(0, behind_scheme.find_first_of("/?#"));
+    host.remove_prefix(host.rfind('@') + 1); // without "@" removes nothing: npos + 1 is 0
+    return !host.empty() && !host.starts_with(':');
 }
 
 } // namespace
@@ -90,6 +117,26 @@ Parsed<std::string> parse_content_type(std::string_view text) {
         slash > 0 && slash + 1 < text.size())
         return std::string{text};
     return ParseError{in_quotes(text) + " is not a content type; expected one such as text/html"};
+}
+
+Parsed<std::string> parse_redirect_target(std::string_view text) {
+    if (text.size() > longest_target)
+        return ParseError{"the target is longer than 2 KiB"};
+    if (std::string fault = placeholder_fault(text, target_placeholders); !fault.empty())
+        return ParseError{std::move(fault)};
+    const std::string target = filled_in(text);
+    if (!std::all_of(target.begin(), target.end(), is_uri_character))
+        return ParseError{in_quotes(text) + " has a character that must be percent-encoded"};
+    const bool path = target.starts_with('/') && !target.starts_with("//");
+    const std::size_t scheme = target.starts_with("https://")  ? 8
+                               : target.starts_with("http://") ? 7
+                                                               : 0;
+    const bool whole = scheme > 0 && leads_to_host(std::string_view{target}.substr(scheme));
+    if (path || whole)
+        return std::string{text};
+    return ParseError{
+        in_quotes(text) + " is no target; expected a path, or http:// or https:// and a "
+                          "host, such as https://shop.example{path}{?query}"};
 }
 
 } // namespace stint::config

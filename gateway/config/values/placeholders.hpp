@@ -27,6 +27,10 @@ placeholder_fault(std::string_view text, std::span<const std::string_view> known
 // the value with the variables replaced by their values.
 [[nodiscard]] bool shows_no_secret(std::string_view written, std::string_view filled_in);
 
+// Parses the target of a redirect with target_placeholders: a path, or http:// or https:// and a
+// host; at most 2 KiB.
+[[nodiscard]] Parsed<std::string> parse_redirect_target(std::string_view text);
+
 // Parses a content type: printable ASCII with a slash.
 [[nodiscard]] Parsed<std::string> parse_content_type(std::string_view text);
 
