@@ -1,6 +1,7 @@
 #include "import/draft/fields.hpp"
 
 #include "base/text_template.hpp"
+#include "config/values/edited_fields.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/placeholders.hpp"
 #include "config/yaml/diagnostics.hpp"
@@ -65,12 +66,6 @@ std::string fill_in(
     return unknown;
 }
 
-// Fields that Stint writes itself, so that they cannot be set.
-constexpr std::array<std::string_view, 17> own_in_requests{
-    "connection",        "content-length", "date",         "expect", "forwarded",
-    "http2-settings",    "keep-alive",     "max-forwards", "proxy",  "te",
-    "transfer-encoding", "trailer",        "upgrade",      "via",    "proxy-*",
-    "x-request-id",      "x-stint-*"};
 // True for what Stint sends in these fields by itself.
 bool is_as_in_stint(std::string_view key, std::string_view value) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 11> same{{
@@ -150,48 +145,37 @@ void RequestReader::read_host(const HeaderField& field, RequestFields& into) {
 }
 
 void RequestReader::read(const HeaderField& field, RequestFields& into) {
-    const std::string key = field_key(field.name);
+    const std::string key = config::field_key(field.name);
     into.upgrade = into.upgrade || (key == "upgrade" && field.value == "$http_upgrade");
     if (key == "host")
         return read_host(field, into);
     const bool names_client = !context_.client_header.empty() && key == context_.client_header;
     if (is_as_in_stint(key, field.value) || (names_client && field.value == "$remote_addr"))
         return;
-    if (has_one_of(key, own_in_requests) || key.starts_with("x-forwarded-") || names_client ||
-        !config::is_token(field.name))
-        return report_.lose(
-            *field.at,
-            config::in_quotes(field.name) + " is left to Stint, which sets or removes it");
-    if (!seen_.insert(key).second || seen_.size() > most_fields)
-        return report_.lose(*field.at, config::in_quotes(field.name) + " is set twice; left out");
+    const auto lose = [&](const std::string& why) {
+        report_.lose(*field.at, config::in_quotes(field.name) + why + "; left out");
+    };
+    if (const auto fault = config::edit_fault(field.name, config::EditedHead::request);
+        !fault.empty())
+        return lose(fault);
+    if (names_client)
+        return lose(" names the client, and is written by Stint");
+    if (!seen_.insert(key).second)
+        return lose(" is set twice");
+    if (seen_.size() > config::most_edits)
+        return lose(one_too_many);
     std::string value;
     const std::string unknown = fill_in(field.value, of_fields, context_.server, value);
     if (!unknown.empty())
-        return report_.lose(
-            *field.at, config::in_quotes(field.name) + " has $" + unknown +
-                           ", for which Stint has no placeholder; left out");
+        return lose(" has $" + unknown + ", for which Stint has no placeholder");
     if (value.empty())
         return void(into.removed.push(Node::text(field.name)));
     if (!config::parse_field_value(value)) // its fault would show the value
-        return report_.lose(
-            *field.at,
-            config::in_quotes(field.name) + " has a value that Stint does not send; left out");
+        return lose(" has a value that Stint does not send");
     into.set.add(field.name, Node::text(value));
 }
 
 } // namespace
-
-std::string field_key(std::string_view name) {
-    std::string key = config::lower(name);
-    std::ranges::replace(key, '_', '-');
-    return key;
-}
-
-bool has_one_of(std::string_view key, std::span<const std::string_view> names) {
-    return std::ranges::any_of(names, [key](std::string_view name) {
-        return name.ends_with('*') ? key.starts_with(name.substr(0, name.size() - 1)) : key == name;
-    });
-}
 
 RequestFields
 request_fields(const Settings& settings, const FieldContext& context, Report& report) {

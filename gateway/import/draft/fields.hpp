@@ -5,20 +5,14 @@
 #include "import/read/model.hpp"
 #include "import/report.hpp"
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 namespace stint::import_nginx {
 
-inline constexpr std::size_t most_fields = 64; // that a route sets
-
-// A header's name as Stint compares it: in lower case, with "-" for "_".
-[[nodiscard]] std::string field_key(std::string_view name);
-// True if one of the names is the key, or its beginning before a "*".
-[[nodiscard]] bool has_one_of(std::string_view key, std::span<const std::string_view> names);
+// Why a header is left out, behind its name: config::most_edits is the bound.
+inline constexpr const char* one_too_many = " is one header too many (64)";
 
 // The keys of a route that proxy_set_header sets.
 struct RequestFields {

@@ -21,3 +21,37 @@ TEST_CASE("an upstream with hash keeps its place") {
     check_line(used, "# upstream u (nginx.conf:2:1)");
     CHECK(loses(used, "3:1", "hash: Stint has no such key"));
 }
+
+TEST_CASE("why a header does not fit") {
+    std::string set, added;
+    for (int i = 0; i < 65; ++i) {
+        const std::string number = std::to_string(i);
+        set.append("proxy_set_header X-").append(number).append(" 1;\n");
+        added.append("add_header X-").append(number).append(" 1;\n");
+    }
+    const Imported many =
+        served("listen 80; location / { proxy_pass http://127.0.0.1:1;\n" + set + added + "}");
+    CHECK(loses(many, "69:1", "\"X-64\" is one header too many (64); left out"));
+    CHECK(loses(many, "134:1", "\"X-64\" is one header too many (64); left out"));
+    CHECK(is_valid(many));
+    const Imported made = served("listen 80; location / { proxy_pass http://127.0.0.1:1;\n"
+                                 "proxy_set_header X-A 1; add_header X-A 1;\n"
+                                 "proxy_set_header x_a 2;\nadd_header x_a 2;\nadd_header Via x;\n"
+                                 "add_header X-B $host;\nadd_header X-C \"\xC3\xA4\"; }");
+    CHECK(loses(made, "6:1", "\"x_a\" is set twice; left out"));
+    CHECK(loses(made, "7:1", "\"x_a\" is set twice; left out"));
+    CHECK(loses(made, "8:1", "\"Via\" is left to Stint"));
+    CHECK(loses(made, "9:1", "\"X-B\" has a variable; left out"));
+    CHECK(loses(made, "10:1", "\"X-C\" has a value that Stint does not send; left out"));
+    CHECK(is_valid(made));
+    CHECK(lost(served("listen 80; add_header X-A \"\";\n" + forward)).empty());
+    std::string hidden;
+    for (int i = 0; i < 65; ++i)
+        hidden.append("\nproxy_hide_header X-").append(std::to_string(i)).append(";");
+    const Imported hides = served("listen 80; " + forward + hidden);
+    CHECK(loses(hides, "70:1", "\"X-64\" is one header too many (64); left out"));
+    CHECK(is_valid(hides));
+    check_line(
+        served("listen 80; add_header Retry-After 5 always; return 503;"),
+        "respond: {status: 503, headers: {Retry-After: \"5\"}}");
+}
