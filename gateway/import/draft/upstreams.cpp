@@ -1,5 +1,6 @@
 #include "import/draft/upstreams.hpp"
 
+#include "config/schema/schema_upstreams.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/match_values.hpp"
 #include "config/yaml/diagnostics.hpp"
@@ -14,8 +15,6 @@
 namespace stint::import_nginx {
 
 namespace {
-
-constexpr std::size_t most_endpoints = 64;
 
 // Returns the endpoint as Stint writes it; "" if it is none. server: of nginx, port 80 if left out.
 std::string endpoint_of(const std::string& server, bool tls) {
@@ -126,14 +125,16 @@ std::size_t Upstreams::add_endpoints(const UpstreamGroup& group, bool tls, Node&
     std::set<std::string> addresses;
     for (const UpstreamServer& server : group.servers) {
         const std::string address = endpoint_of(server.address, tls);
-        if (address.empty() || addresses.size() == most_endpoints ||
-            !addresses.insert(address).second) {
-            report_.lose(
-                *server.at, config::in_quotes(server.address) +
-                                " is not an endpoint, is one too many (64), or is there already; "
-                                "left out");
+        const char* const fault = address.empty()               ? " is no endpoint"
+                                  : addresses.contains(address) ? " is there already"
+                                  : addresses.size() == config::most_endpoints
+                                      ? " is one endpoint too many (64)"
+                                      : nullptr;
+        if (fault != nullptr) {
+            report_.lose(*server.at, config::in_quotes(server.address) + fault + "; left out");
             continue;
         }
+        addresses.insert(address);
         Node entry = Node::map();
         entry.add("address", Node::text(address));
         if (server.weight != 1)

@@ -5,6 +5,8 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace stint::import_nginx {
 
@@ -23,6 +25,20 @@ void read_for_all(
     all = one;
 }
 
+// Reads a number of an endpoint, from the first of `bounds` to the second.
+void read_number(
+    Block& block,
+    const Directive& directive,
+    std::string_view text,
+    std::string_view expected,
+    std::pair<std::uint64_t, std::uint64_t> bounds,
+    std::uint64_t& number) {
+    const auto read = number_of(text);
+    if (!read || *read < bounds.first || *read > bounds.second)
+        return lose_argument(block, directive, expected);
+    number = *read;
+}
+
 // Returns false if the endpoint is left out.
 bool read_server_option(
     Block& block, const Directive& directive, const std::string& argument, UpstreamServer& server) {
@@ -38,10 +54,12 @@ bool read_server_option(
     const auto connections = option(argument, "max_conns");
     const auto fails = option(argument, "max_fails");
     const auto timeout = option(argument, "fail_timeout");
-    if (weight && number_of(*weight) && *number_of(*weight) <= 1000 && *number_of(*weight) > 0)
-        server.weight = *number_of(*weight);
-    else if (connections && number_of(*connections) && *number_of(*connections) <= 1'000'000)
-        server.max_connections = *number_of(*connections);
+    if (weight)
+        read_number(block, directive, *weight, "weight=1 to weight=1000", {1, 1000}, server.weight);
+    else if (connections)
+        read_number(
+            block, directive, *connections, "max_conns=0 to max_conns=1000000", {0, 1'000'000},
+            server.max_connections);
     else if (fails)
         read_for_all(block, directive, block.upstream->max_fails, number_of(*fails));
     else if (timeout)
@@ -49,7 +67,9 @@ bool read_server_option(
     else if (argument == "resolve")
         block.report.note(directive, "resolve: Stint resolves every name again (resolve_interval)");
     else
-        block.report.lose(directive, "has an option that Stint has no key for; left out");
+        block.report.lose(
+            directive,
+            argument.substr(0, argument.find('=')) + ": Stint has no such key; left out");
     return true;
 }
 

@@ -55,3 +55,22 @@ TEST_CASE("why a header does not fit") {
         served("listen 80; add_header Retry-After 5 always; return 503;"),
         "respond: {status: 503, headers: {Retry-After: \"5\"}}");
 }
+
+TEST_CASE("why a server of an upstream is left out, or an option of it") {
+    std::string servers;
+    for (int i = 0; i < 65; ++i)
+        servers.append("server a:").append(std::to_string(i + 1)).append(";\n");
+    const std::string uses = "listen 80; location / { proxy_pass http://u; }";
+    const Imported many = served(uses, "upstream u {\n" + servers + "}");
+    CHECK(loses(many, "67:1", "\"a:65\" is one endpoint too many (64); left out"));
+    CHECK(is_valid(many));
+    const Imported made = served(
+        uses, "upstream u { server a:1;\nserver a:1;\nserver b:x;\nserver c:1 weight=2000;\n"
+              "server d:1 slow_start=30s;\nserver e:1 max_conns=2000000; }");
+    CHECK(loses(made, "3:1", "\"a:1\" is there already; left out"));
+    CHECK(loses(made, "4:1", "\"b:x\" is no endpoint; left out"));
+    CHECK(loses(made, "5:1", "weight=1 to weight=1000"));
+    CHECK(loses(made, "6:1", "slow_start: Stint has no such key; left out"));
+    CHECK(loses(made, "7:1", "max_conns=0 to max_conns=1000000"));
+    CHECK(is_valid(made));
+}
