@@ -12,7 +12,7 @@ namespace {
 void read_time(Block& block, const Directive& directive, Milliseconds& time) {
     const auto read = time_of(directive.args.front());
     if (!read || read->count() == 0)
-        return lose_argument(block, directive, "a time such as 60s, of at most 366 days");
+        return lose_argument(block, directive, "a time such as 60s, from 1ms to 366 days");
     time = *read;
 }
 

@@ -61,6 +61,14 @@ bool is_text(const Directive& directive) {
     return faults.empty();
 }
 
+// How many arguments a directive has.
+std::string shown(const Row& row) {
+    const std::string least = std::to_string(row.least);
+    if (row.most == row.least)
+        return least;
+    return row.most == many ? "at least " + least : least + " to " + std::to_string(row.most);
+}
+
 // Returns true if the directive is one that nginx accepts here, with so many arguments.
 bool fits(Block& block, const Directive& directive, const Row& row) {
     if ((row.where & block.where) == 0) {
@@ -70,8 +78,8 @@ bool fits(Block& block, const Directive& directive, const Row& row) {
     }
     if (directive.args.size() < row.least || directive.args.size() > row.most) {
         block.report.lose(
-            directive, "has " + std::to_string(directive.args.size()) + " arguments, expected " +
-                           (row.least == row.most ? "" : "at least ") + std::to_string(row.least));
+            directive,
+            "has " + std::to_string(directive.args.size()) + " arguments, expected " + shown(row));
         return false;
     }
     return true;
@@ -132,7 +140,7 @@ Model read_model(const std::vector<Directive>& directives, std::string folder, R
 
 void lose_argument(Block& block, const Directive& directive, std::string_view expected) {
     block.report.lose(
-        directive, "has an argument that nginx does not have; expected " + std::string{expected});
+        directive, "has an argument that the draft cannot have; expected " + std::string{expected});
 }
 
 bool read_switch(Block& block, const Directive& directive) {

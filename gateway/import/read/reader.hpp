@@ -88,7 +88,7 @@ void read_directive(Block& block, const Directive& directive);
 [[nodiscard]] Model
 read_model(const std::vector<Directive>& directives, std::string folder, Report& report);
 
-// Reports an argument that nginx would refuse.
+// Reports an argument that nginx would refuse, or Stint.
 void lose_argument(Block& block, const Directive& directive, std::string_view expected);
 
 // Returns true for "on", false for "off"; any other word is reported and is false.

@@ -44,8 +44,8 @@ TEST_CASE("what is not known, not expected or left out is listed with its place"
                           "nginx.conf:4:21: listen: \"quic\" has no counterpart",
                           "nginx.conf:6:2: include: \"/etc/nginx/gone.conf\" cannot be read: No "
                           "such file or directory; left out",
-                          "nginx.conf:7:2: client_max_body_size: has an argument that nginx does "
-                          "not have; expected a size such as 10m, of at most 1024g"});
+                          "nginx.conf:7:2: client_max_body_size: has an argument that the draft "
+                          "cannot have; expected a size such as 10m, of at most 1024g"});
     CHECK(made.draft.find("# Not carried over (6):") != std::string::npos);
 }
 

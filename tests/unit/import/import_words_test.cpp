@@ -74,3 +74,20 @@ TEST_CASE("why a server of an upstream is left out, or an option of it") {
     CHECK(loses(made, "7:1", "max_conns=0 to max_conns=1000000"));
     CHECK(is_valid(made));
 }
+
+TEST_CASE("an argument that is not read: what is expected") {
+    CHECK(loses(
+        served("listen 80; location / {\nlimit_req zone=z burst=1 nodelay x; }"), "5:1",
+        "has 4 arguments, expected 1 to 3"));
+    CHECK(loses(
+        served("listen 80;\nserver_name;\n" + forward), "5:1",
+        "has 0 arguments, expected at least 1"));
+    CHECK(loses(
+        served("listen 80;\nssl_certificate $host.pem;\n" + forward), "5:1",
+        "has an argument that the draft cannot have; expected the path of a file, without "
+        "variables"));
+    CHECK(loses(
+        served("listen 80;\nproxy_read_timeout 0;\n" + forward), "5:1",
+        "has an argument that the draft cannot have; expected a time such as 60s, from 1ms to 366 "
+        "days"));
+}
