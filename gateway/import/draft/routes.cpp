@@ -1,5 +1,6 @@
 #include "import/draft/routes.hpp"
 
+#include "config/values/bounds.hpp"
 #include "config/values/match_values.hpp"
 #include "config/yaml/diagnostics.hpp"
 #include "import/draft/route_context.hpp"
@@ -11,8 +12,6 @@
 namespace stint::import_nginx {
 
 namespace {
-
-constexpr std::size_t most_route_limits = 16;
 
 Node match_node(const LocationMatch& match, const std::string& host) {
     Node node = Node::map();
@@ -192,10 +191,12 @@ bool Routes::restrict_access(const Context& context, std::vector<Node>& limits, 
 }
 
 void Routes::add_limits(const Context& context, std::vector<Node> limits, Node& body) {
-    if (limits.size() > most_route_limits) {
+    const Location* const location = context.match.location;
+    if (limits.size() > config::most_route_limits) {
         report_.lose(
-            *context.hosted.server->at, "a route has more than 16 limits; the draft has 16");
-        limits.erase(limits.begin() + most_route_limits, limits.end());
+            location != nullptr ? *location->at : *context.hosted.server->at,
+            "a route has more than 16 limits; the draft has 16");
+        limits.erase(limits.begin() + config::most_route_limits, limits.end());
     }
     Node list = Node::list();
     for (Node& limit : limits)

@@ -91,3 +91,16 @@ TEST_CASE("an argument that is not read: what is expected") {
         "has an argument that the draft cannot have; expected a time such as 60s, from 1ms to 366 "
         "days"));
 }
+
+TEST_CASE("too many limits are listed where the location stands") {
+    std::string zones, limits;
+    for (int i = 0; i < 17; ++i) {
+        const std::string number = std::to_string(i);
+        zones.append("limit_req_zone $host zone=z").append(number).append(":1m rate=1r/s; ");
+        limits.append("limit_req zone=z").append(number).append("; ");
+    }
+    const Imported made =
+        served("listen 80;\nlocation / { " + limits + "proxy_pass http://127.0.0.1:1; }", zones);
+    CHECK(loses(made, "5:1", "location: a route has more than 16 limits; the draft has 16"));
+    CHECK(is_valid(made));
+}
