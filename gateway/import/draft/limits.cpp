@@ -135,7 +135,11 @@ std::string Limits::take_name(
     const std::string& zone, const Key& key, const std::string& server, const Directive& use) {
     const std::string scope = key.per_server ? zone + '_' + server : zone;
     const auto [first, added] = first_use_.try_emplace(scope, &use);
-    if (!added)
+    if (!added && first->second == &use)
+        report_.lose(
+            use, "nginx counts it in one zone with and without " + use.name +
+                     "_dry_run; the draft counts each by itself");
+    else if (!added)
         report_.lose(
             use, "nginx counts this and " + first->second->at.text() +
                      " in one zone, with other numbers; the draft counts each by itself");

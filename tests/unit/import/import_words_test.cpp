@@ -104,3 +104,12 @@ TEST_CASE("too many limits are listed where the location stands") {
     CHECK(loses(made, "5:1", "location: a route has more than 16 limits; the draft has 16"));
     CHECK(is_valid(made));
 }
+
+TEST_CASE("a zone that counts what a dry run lets through, too") {
+    const Imported made = served(
+        "listen 80;\nlimit_req zone=z;\n" + forward +
+            "location /b/ { limit_req_dry_run on; proxy_pass http://127.0.0.1:1; }",
+        "limit_req_zone $host zone=z:1m rate=1r/s;");
+    CHECK(loses(made, "5:1", "nginx counts it in one zone with and without limit_req_dry_run"));
+    CHECK(lost(made).size() == 1);
+}
