@@ -32,24 +32,30 @@ Node Listeners::certificates_of(const Listener& listener) const {
 }
 
 void Listeners::add_client_ca(const Listener& listener, Node& tls) {
+    constexpr const char* of_all =
+        "is that of all names of a listener: the draft asks all of their "
+        "clients for certificates";
     const Server* by = nullptr;
     bool wants = false; // a server refuses clients without a certificate
     for (const Server* const server : listener.servers) {
-        if (!server->clients.asks())
+        const ClientVerification& clients = server->clients;
+        if (!clients.asks())
             continue;
-        wants = wants || server->clients.mode == "on";
+        wants = wants || clients.mode == "on";
         if (by == nullptr)
             by = server;
-        else if (by->clients.authority() != server->clients.authority())
+        else if (by->clients.authority() != clients.authority())
             report_.lose(
-                *server->at, "client_ca is that of all names of a listener; the first is taken");
+                *clients.authority_at,
+                "client_ca is that of all names of a listener; the first is taken");
+        else if (by->clients.mode != clients.mode)
+            report_.lose(*clients.at, of_all);
     }
     if (by == nullptr)
         return;
-    if (by != listener.servers.front() || listener.servers.size() > 1)
-        report_.lose(
-            *by->at, "ssl_verify_client is that of all names of a listener: the draft asks all of "
-                     "their clients for certificates");
+    const auto asks = [](const Server* server) { return server->clients.asks(); };
+    if (!std::ranges::all_of(listener.servers, asks))
+        report_.lose(*by->clients.at, of_all);
     tls.add("client_ca", Node::text(by->clients.authority()));
     if (!wants)
         tls.add("client_certificate", Node::word("optional"));

@@ -151,10 +151,11 @@ struct Listen {
 
 // ssl_verify_client, and the certificates by which nginx verifies those of clients.
 struct ClientVerification {
-    std::string ca{};      // ssl_client_certificate
-    std::string trusted{}; // ssl_trusted_certificate: verifies, and is not told to clients
-    std::string mode{};    // "", "on", "optional"
-    const Directive* at = nullptr;
+    std::string ca{};              // ssl_client_certificate
+    std::string trusted{};         // ssl_trusted_certificate: verifies, and is not told to clients
+    std::string mode{};            // "", "on", "optional"
+    const Directive* at = nullptr; // ssl_verify_client
+    const Directive* authority_at = nullptr; // the directive that authority() is of
 
     [[nodiscard]] const std::string& authority() const noexcept {
         return ca.empty() ? trusted : ca;

@@ -131,7 +131,10 @@ ClientVerification& clients_of(Block& block) {
 
 template <std::string ClientVerification::*Member>
 void read_authority(Block& block, const Directive& directive) {
-    clients_of(block).*Member = read_path(block, directive);
+    ClientVerification& clients = clients_of(block);
+    clients.*Member = read_path(block, directive);
+    if (clients.authority() == clients.*Member)
+        clients.authority_at = &directive;
 }
 
 void read_verify_client(Block& block, const Directive& directive) {

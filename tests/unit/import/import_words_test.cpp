@@ -113,3 +113,26 @@ TEST_CASE("a zone that counts what a dry run lets through, too") {
     CHECK(loses(made, "5:1", "nginx counts it in one zone with and without limit_req_dry_run"));
     CHECK(lost(made).size() == 1);
 }
+
+TEST_CASE("ssl_verify_client that is alike in all servers of a listener is not lost") {
+    const auto two = [](const std::string& http, const std::string& one, const std::string& other) {
+        const std::string server =
+            "server { listen 443 ssl; ssl_certificate /c; ssl_certificate_key /k;\n";
+        return imported(
+            "http { ssl_client_certificate /ca;\n" + http + "\n" + server +
+            "server_name a.example; " + one + forward + "}\n" + server + "server_name b.example; " +
+            other + forward + "} }");
+    };
+    const Imported alike = two("ssl_verify_client on;", "", "");
+    CHECK(lost(alike).empty());
+    check_line(alike, "client_ca: /ca");
+    CHECK(loses(
+        two("", "\nssl_verify_client on;", ""), "5:1",
+        "ssl_verify_client: is that of all names of a listener"));
+    CHECK(loses(
+        two("ssl_verify_client on;", "", "\nssl_verify_client optional;"), "8:1",
+        "ssl_verify_client: is that of all names of a listener"));
+    CHECK(loses(
+        two("ssl_verify_client on;", "", "\nssl_client_certificate /other;"), "8:1",
+        "client_ca is that of all names of a listener"));
+}
