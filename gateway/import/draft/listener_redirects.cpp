@@ -76,7 +76,8 @@ void Listeners::compare_redirect(const Listener& listener, const Server& server)
     const auto redirect = redirect_of(server);
     if (!redirect)
         return;
-    const bool same = redirect->host.empty() || server.names == std::vector{redirect->host};
+    const bool same = redirect->host.empty() ||
+                      (server.names.size() == 1 && server.first_name() == redirect->host);
     if (redirect->port != listener.redirect_port)
         report_.lose(
             *redirect->by, "redirect_http of the listener leads to port " +

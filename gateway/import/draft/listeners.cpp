@@ -17,16 +17,16 @@ bool covers(std::string_view name, std::string_view host) {
 }
 
 // The names of a server, but those without a host; ".b.example" stands for two.
-std::vector<std::string> names_of(const Server& server) {
-    std::vector<std::string> names;
-    for (const std::string& name : server.names) {
+std::vector<ServerName> names_of(const Server& server) {
+    std::vector<ServerName> names;
+    for (const auto& [name, at] : server.names) {
         if (name.empty() || name == "_")
             continue;
         if (name.starts_with('.')) {
-            names.push_back(name.substr(1));
-            names.push_back('*' + name);
+            names.push_back({name.substr(1), at});
+            names.push_back({'*' + name, at});
         } else {
-            names.push_back(name);
+            names.push_back({name, at});
         }
     }
     return names;
@@ -39,10 +39,10 @@ bool shares_listener(const Server& one, const Server& other) {
     });
 }
 
-bool covers_one_of(const Server& server, const std::vector<std::string>& hosts) {
-    return std::ranges::any_of(server.names, [&hosts](const std::string& name) {
+bool covers_one_of(const Server& server, const Server& other) {
+    return std::ranges::any_of(server.names, [&other](const ServerName& name) {
         return std::ranges::any_of(
-            hosts, [&name](const std::string& host) { return covers(name, host); });
+            other.names, [&name](const ServerName& host) { return covers(name.text, host.text); });
     });
 }
 
@@ -137,14 +137,14 @@ bool Listeners::is_default_name(const std::string& host, const Server& server) c
 std::vector<std::string> Listeners::hosts_of(const Server& server, bool is_default) {
     std::vector<std::string> hosts;
     const bool others_cover = std::ranges::any_of(model_.servers, [&](const Server& other) {
-        return &other != &server && covers_one_of(other, server.names);
+        return &other != &server && covers_one_of(other, server);
     });
-    const auto add = [&](const std::string& name) {
-        const auto host = config::parse_host_pattern(name);
-        if (!host || name == "*")
+    const auto add = [&](const ServerName& name) {
+        const auto host = config::parse_host_pattern(name.text);
+        if (!host || name.text == "*")
             return report_.lose(
-                *server.at, "server_name " + config::in_quotes(name) +
-                                " is no host that Stint matches; left out");
+                *name.at,
+                config::in_quotes(name.text) + " is no host that Stint matches; left out");
         const Server* owner = default_;
         if (!is_default_name(*host, server)) {
             const auto [found, added] = by_host_.try_emplace(*host, &server);
@@ -154,20 +154,19 @@ std::vector<std::string> Listeners::hosts_of(const Server& server, bool is_defau
         }
         if (owner != &server)
             report_.lose(
-                *server.at, "server_name " + config::in_quotes(name) +
-                                " is that of the server at " + owner->at->at.text() +
-                                ", too; left out here");
+                *name.at, config::in_quotes(name.text) + " is that of the server at " +
+                              owner->at->at.text() + ", too; left out here");
     };
     if (is_default)
         hosts.emplace_back("*");
     if (is_default && !others_cover) {
         default_ = &server;
-        for (const std::string& name : names_of(server))
-            if (const auto host = config::parse_host_pattern(name))
+        for (const ServerName& name : names_of(server))
+            if (const auto host = config::parse_host_pattern(name.text))
                 default_names_.insert(*host);
         return hosts;
     }
-    for (const std::string& name : names_of(server))
+    for (const ServerName& name : names_of(server))
         add(name);
     return hosts;
 }

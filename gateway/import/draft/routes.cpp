@@ -81,8 +81,7 @@ void Routes::add(const HostedServer& hosted, bool name_hosts) {
     if (count(hosted.server->locations) > most_locations)
         return refuse_everything(
             *hosted.server, "has more than 10000 locations; the draft refuses (501) everything");
-    const std::string server_name =
-        hosted.server->names.empty() ? std::string{} : hosted.server->names.front();
+    const std::string server_name = hosted.server->first_name();
     const std::vector<LocationMatch> matches = matches_of(*hosted.server, rules_, report_);
     if (!fits(hosted, matches.size()))
         return refuse_everything(

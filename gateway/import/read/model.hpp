@@ -173,8 +173,14 @@ struct Protocols {
     }
 };
 
+// A name of server_name.
+struct ServerName {
+    std::string text{};
+    const Directive* at = nullptr;
+};
+
 struct Server {
-    std::vector<std::string> names{};
+    std::vector<ServerName> names{};
     std::vector<Listen> listens{};
     std::vector<std::pair<std::string, std::string>> certificates{}; // certificate, key
     std::string staple{};                                            // ssl_stapling_file
@@ -190,6 +196,11 @@ struct Server {
     std::vector<Location> locations{};
     std::vector<Location> named{}; // location @NAME
     const Directive* at = nullptr;
+
+    // The first name; "" if there is none.
+    [[nodiscard]] std::string first_name() const {
+        return names.empty() ? std::string{} : names.front().text;
+    }
 };
 
 struct UpstreamServer {

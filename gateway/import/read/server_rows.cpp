@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <string>
 
 namespace stint::import_nginx {
@@ -174,7 +173,8 @@ constexpr std::array table_of_server{
     Row{"listen", context::server, 1, many, read_listen},
     Row{"server_name", context::server, 1, many,
         [](Block& block, const Directive& directive) {
-            std::ranges::copy(directive.args, std::back_inserter(block.server->names));
+            for (const std::string& name : directive.args)
+                block.server->names.push_back({name, &directive});
         }},
     Row{"ssl_certificate", http_or_server, 1, 1, read_certificate},
     Row{"ssl_certificate_key", http_or_server, 1, 1, read_certificate},

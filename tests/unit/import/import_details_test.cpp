@@ -81,7 +81,7 @@ TEST_CASE("a name of the default server is not that of a server behind it") {
     CHECK(same.draft.find("host: a.example") == std::string::npos);
     check_line(same, "match: {host: b.example, path: /}");
     CHECK(loses(
-        same, "2:1", "server_name \"a.example\" is that of the server at nginx.conf:1:8, too"));
+        same, "2:21", "server_name: \"a.example\" is that of the server at nginx.conf:1:8, too"));
     const Imported other =
         imported(first + "server { listen 81; server_name a.example; return 200 two; } }");
     check_line(other, "match: {host: a.example, path: /}");

@@ -136,3 +136,12 @@ TEST_CASE("ssl_verify_client that is alike in all servers of a listener is not l
         two("ssl_verify_client on;", "", "\nssl_client_certificate /other;"), "8:1",
         "client_ca is that of all names of a listener"));
 }
+
+TEST_CASE("a name of a server is listed where it stands") {
+    const Imported made = served(
+        "listen 80;\nserver_name a.example;\nserver_name d.example;\n" + forward +
+        "}\nserver { listen 80; server_name e.example;\nserver_name d.example\n ~^f; " + forward);
+    CHECK(
+        loses(made, "10:1", "server_name: \"d.example\" is that of the server at nginx.conf:3:1"));
+    CHECK(loses(made, "10:1", "server_name: \"~^f\" is no host that Stint matches"));
+}
