@@ -131,9 +131,14 @@ class RequestReader {
 };
 
 void RequestReader::read_host(const HeaderField& field, RequestFields& into) {
-    if (field.value == "$host" || field.value == "$http_host" ||
-        field.value == "$host:$server_port") {
+    const bool plain = field.value == "$host", with_port = field.value == "$host:$server_port";
+    if (plain || with_port || field.value == "$http_host") {
         into.host = "keep";
+        if (plain || with_port)
+            into.host_note = std::string{"Not the same: in nginx this Host is in lower case and "
+                                         "has "} +
+                             (plain ? "no port" : "the listener's port") +
+                             "; keep sends the client's as it is.";
         return;
     }
     if (field.value == "$proxy_host")

@@ -18,7 +18,8 @@ inline constexpr const char* one_too_many = " is one header too many (64)";
 struct RequestFields {
     Node set = Node::map();
     Node removed = Node::list();
-    std::string host; // the key `host` of the route; "": none
+    std::string host;      // the key `host` of the route; "": none
+    std::string host_note; // where that is not what nginx sends; "": it is
     bool upgrade = false;
 };
 

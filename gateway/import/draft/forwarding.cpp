@@ -149,7 +149,9 @@ void Routes::forward(const Context& context, Node& body, std::vector<std::string
     const RequestFields fields =
         request_fields(settings, {target.host(), context.server_name, client_header_}, report_);
     if (!fields.host.empty())
-        body.add("host", Node::text(fields.host));
+        body.add(
+            "host", Node::text(fields.host),
+            fields.host_note.empty() ? std::vector<std::string>{} : std::vector{fields.host_note});
     if (action.rewrite != nullptr)
         add_rewrite(context, *action.rewrite, body);
     else

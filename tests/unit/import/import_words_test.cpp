@@ -145,3 +145,22 @@ TEST_CASE("a name of a server is listed where it stands") {
         loses(made, "10:1", "server_name: \"d.example\" is that of the server at nginx.conf:3:1"));
     CHECK(loses(made, "10:1", "server_name: \"~^f\" is no host that Stint matches"));
 }
+
+TEST_CASE("the Host that the upstream gets") {
+    const auto with = [](const std::string& value) {
+        return served(
+            "listen 80; location / { proxy_pass http://127.0.0.1:1; proxy_set_header Host " +
+            value + "; }");
+    };
+    const std::string differs = "# Not the same: in nginx this Host is in lower case and has";
+    const Imported as_sent = with("$http_host");
+    check_line(as_sent, "host: keep");
+    CHECK_FALSE(has_line(as_sent, differs));
+    for (const std::string& value : std::vector<std::string>{"$host", "$host:$server_port"}) {
+        CAPTURE(value);
+        const Imported made = with(value);
+        check_line(made, "host: keep");
+        check_line(made, differs);
+        CHECK(lost(made).empty());
+    }
+}
