@@ -128,7 +128,13 @@ std::string make_draft(const Model& model, Report& report) {
         draft.add("upstreams", upstreams.section());
     if (Node section = limits.section(); !section.empty())
         draft.add("limits", std::move(section));
-    draft.add("routes", routes.section());
+    std::vector<std::string> comments;
+    if (routes.lacks_redirect())
+        comments.emplace_back(
+            "Not the same: nginx turns a Location that begins with the URL of proxy_pass into one "
+            "for the client (proxy_redirect); Stint changes no Location. With host: keep an "
+            "upstream names the client's host itself.");
+    draft.add("routes", routes.section(), std::move(comments));
     return draft.document();
 }
 

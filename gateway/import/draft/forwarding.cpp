@@ -81,9 +81,7 @@ void Routes::add_rewrite(const Context&, const Directive& rewrite, Node& body) {
 
 void Routes::add_retry(const Settings& settings, std::size_t endpoints, Node& body) {
     const NextUpstream& next = settings.next_upstream;
-    const auto has = [&next](std::string_view word) {
-        return std::ranges::find(next.conditions, word) != next.conditions.end();
-    };
+    const auto has = [&next](std::string_view word) { return next.has(word); };
     if (has("off") || endpoints < 2)
         return;
     Node on = Node::list();
@@ -152,6 +150,8 @@ void Routes::forward(const Context& context, Node& body, std::vector<std::string
         body.add(
             "host", Node::text(fields.host),
             fields.host_note.empty() ? std::vector<std::string>{} : std::vector{fields.host_note});
+    lacks_redirect_ =
+        lacks_redirect_ || (settings.default_redirect && fields.host == target.host());
     if (action.rewrite != nullptr)
         add_rewrite(context, *action.rewrite, body);
     else

@@ -51,6 +51,9 @@ class Routes {
     void add(const HostedServer& hosted, bool name_hosts);
     // Returns the section `routes`.
     [[nodiscard]] const Node& section() const noexcept { return section_; }
+    // True if nginx changes a Location of an upstream that Stint leaves as it is: by default
+    // (proxy_redirect), where the upstream is asked by its own name.
+    [[nodiscard]] bool lacks_redirect() const noexcept { return lacks_redirect_; }
 
   private:
     struct Context; // a location that is being written
@@ -94,6 +97,7 @@ class Routes {
     Node section_ = Node::list();
     std::size_t counted_ = 0;         // routes
     bool refuses_everything_ = false; // a bound was passed
+    bool lacks_redirect_ = false;
 };
 
 // The longest of nginx's time-outs for which Stint has one: body_idle.

@@ -55,9 +55,14 @@ struct HeaderField {
 
 // proxy_next_upstream with its number of tries.
 struct NextUpstream {
-    std::vector<std::string> conditions{"error", "timeout"};
-    std::uint64_t tries = 0; // 0: one for each endpoint
-    const Directive* at = nullptr;
+    std::uint64_t tries = 0;       // 0: one for each endpoint
+    const Directive* at = nullptr; // null: nginx's default
+
+    [[nodiscard]] bool has(std::string_view condition) const {
+        if (at == nullptr)
+            return condition == "error" || condition == "timeout";
+        return std::ranges::find(at->args, condition) != at->args.end();
+    }
 };
 
 // proxy_ssl_*
@@ -88,6 +93,7 @@ struct Settings {
     int connection_status = 503;
     bool request_dry_run = false;
     bool connection_dry_run = false;
+    bool default_redirect = true;       // nginx changes Location as proxy_redirect does by default
     std::uint64_t max_body = 1U << 20U; // bytes; 0: no bound
     Milliseconds connect{60'000};
     Milliseconds read{60'000};

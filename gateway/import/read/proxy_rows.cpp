@@ -52,7 +52,6 @@ void read_hidden_header(Block& block, const Directive& directive) {
 }
 
 void read_next_upstream(Block& block, const Directive& directive) {
-    block.settings->next_upstream.conditions = directive.args;
     block.settings->next_upstream.at = &directive;
 }
 
@@ -140,7 +139,9 @@ constexpr std::array table_of_proxy{
         .most = 2,
         .read =
             [](Block& block, const Directive& directive) {
-                if (directive.args.front() == "off")
+                const std::string& word = directive.args.front();
+                block.settings->default_redirect = word == "default";
+                if (word == "off" || word == "default")
                     block.report.note(directive, "Stint does not change Location");
                 else
                     block.report.lose(directive, "Stint does not change Location and Refresh");

@@ -68,7 +68,8 @@ TEST_CASE("a listener with an if that refuses does not only redirect to https") 
         CAPTURE(clear);
         const Imported made = imported(
             "http { server { listen 80; server_name a.example;\n" + clear + " } " + tls + "}");
-        CHECK_FALSE(serves(made, "redirect"));
+        CHECK_FALSE(serves(made, "redirect: "));
+        CHECK_FALSE(serves(made, "redirect_http: "));
         CHECK(refused(made) == 1);
     }
 }

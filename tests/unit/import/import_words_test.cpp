@@ -164,3 +164,19 @@ TEST_CASE("the Host that the upstream gets") {
         CHECK(lost(made).empty());
     }
 }
+
+TEST_CASE("nginx's default of proxy_redirect is said once") {
+    const std::string differs = "# Not the same: nginx turns a Location";
+    const auto times = [&](const Imported& made) {
+        std::size_t count = 0;
+        for (std::size_t at = 0; (at = made.draft.find(differs, at)) != std::string::npos; ++at)
+            ++count;
+        return count;
+    };
+    const std::string more = "location /a/ { proxy_pass http://127.0.0.1:2; }\n";
+    CHECK(times(served("listen 80;\n" + forward + more)) == 1);
+    CHECK(times(served("listen 80; proxy_redirect off;\n" + forward + more)) == 0);
+    CHECK(times(served("listen 80; proxy_set_header Host $http_host;\n" + forward + more)) == 0);
+    CHECK(times(served("listen 80; return 204;")) == 0);
+    CHECK(lost(served("listen 80;\n" + forward)).empty());
+}
