@@ -180,6 +180,13 @@ void read_default_type(Block& block, const Directive& directive) {
     block.settings->content_type = directive.args.front();
 }
 
+void read_absolute_redirect(Block& block, const Directive& directive) {
+    if (read_switch(block, directive))
+        block.report.lose(directive, "Stint sends targets as they are written");
+    else
+        block.report.note(directive, "Stint sends targets as they are written");
+}
+
 constexpr unsigned inside = context::server | context::location;
 constexpr unsigned shared_here = context::shared;
 constexpr std::array table_of_answers{
@@ -214,6 +221,7 @@ constexpr std::array table_of_answers{
     Row{"echo", context::location, 1, many, read_other_content},
     Row{"empty_gif", context::location, 0, 0, read_other_content},
     Row{"set", inside, 2, 2, read_set},
+    Row{"absolute_redirect", shared_here, 1, 1, read_absolute_redirect},
     Row{"default_type", shared_here, 1, 1, read_default_type},
 };
 

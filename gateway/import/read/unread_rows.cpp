@@ -155,7 +155,6 @@ constexpr std::array table_of_unread{
     lost("ignore_invalid_headers", "Stint refuses malformed fields (400)"),
     lost("msie_padding", "has no counterpart; left out"),
     lost("chunked_transfer_encoding", "responses without a length are chunked; left out"),
-    lost("absolute_redirect", "redirects are as written; left out"),
     lost("expires", "Stint computes no Expires and Cache-Control; see response of a route", "off"),
     lost("split_clients", "Stint has no such choice; left out"),
     lost("valid_referers", "Stint has no such condition; left out"),

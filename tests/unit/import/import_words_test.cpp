@@ -180,3 +180,10 @@ TEST_CASE("nginx's default of proxy_redirect is said once") {
     CHECK(times(served("listen 80; return 204;")) == 0);
     CHECK(lost(served("listen 80;\n" + forward)).empty());
 }
+
+TEST_CASE("absolute_redirect off is what Stint does") {
+    CHECK(lost(served("listen 80; absolute_redirect off; return 301 /x;")).empty());
+    CHECK(loses(
+        served("listen 80;\nabsolute_redirect on; return 301 /x;"), "5:1",
+        "Stint sends targets as they are written"));
+}
