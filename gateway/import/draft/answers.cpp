@@ -29,7 +29,7 @@ void Routes::answer(const Context& context, const Directive& by, Node& body) {
         const std::string to = redirect_target(text, context.server_name, context.hosted.scheme);
         if (to.empty()) {
             report_.lose(by, "has a target that Stint cannot write; the draft answers 404");
-            return refuse(404, body);
+            return refuse(404, context.settings, body);
         }
         if (names_variable(text, "http_host"))
             report_.lose(by, "$http_host has the client's port, which {host} has not");
@@ -40,7 +40,7 @@ void Routes::answer(const Context& context, const Directive& by, Node& body) {
     }
     if (status < 200 || status > 599 || status == 444) {
         report_.lose(by, "Stint closes no connection without an answer; the draft answers 404");
-        return refuse(404, body);
+        return refuse(404, context.settings, body);
     }
     Node respond = Node::map();
     respond.add("status", Node::number(status));

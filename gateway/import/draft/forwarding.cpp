@@ -141,7 +141,7 @@ void Routes::forward(const Context& context, Node& body, std::vector<std::string
             target.fault.empty() ? "has no endpoint that Stint can reach" : target.fault;
         report_.lose(*action.at, fault + "; the draft answers 501");
         comments.push_back("proxy_pass could not be carried over: " + fault + ".");
-        return refuse(501, body);
+        return refuse(501, settings, body);
     }
     body.add("upstream", Node::text(upstream.name));
     const RequestFields fields =

@@ -65,7 +65,7 @@ void Routes::refuse_everything(const Server& server, std::string_view why) {
     Node route = Node::map();
     route.add("name", Node::text("everything"))
         .add("match", match_node({LocationMatch::Kind::prefix, "/", "/", nullptr}, "*"));
-    refuse(501, route);
+    refuse(501, server.settings, route);
     section_.push(std::move(route), {"Refused: the draft would be too large."});
 }
 
@@ -125,7 +125,7 @@ void Routes::add_answers(const HostedServer& hosted, const std::string& server_n
         route.add("name", Node::text(names_.take(*host, "host")))
             .add("match", match_node(match, *host));
         if (hosted.server->unverifiable != nullptr)
-            refuse(403, route);
+            refuse(403, context.settings, route);
         else
             answer(context, *by, route);
         section_.push(std::move(route), {shown_words(*by)});
@@ -164,9 +164,13 @@ void Routes::add_route(const Context& context, const std::string& host, bool nam
     section_.push(std::move(route), std::move(comments));
 }
 
-void Routes::refuse(int status, Node& body) {
+// Adds a refusal, with what add_header adds to it in nginx.
+void Routes::refuse(std::uint64_t status, const Settings& settings, Node& body) {
     Node respond = Node::map();
-    respond.add("status", Node::number(static_cast<std::uint64_t>(status)));
+    respond.add("status", Node::number(status));
+    Node headers = answer_headers(settings, status, report_);
+    if (!headers.empty())
+        respond.add("headers", headers.flow());
     body.add("respond", respond.flow());
 }
 
@@ -185,7 +189,7 @@ bool Routes::restrict_access(const Context& context, std::vector<Node>& limits, 
             *rules.front().at,
             "Stint has no list of addresses that alone may pass; the draft refuses "
             "(403) all that these rules guard");
-    refuse(403, body);
+    refuse(403, context.settings, body);
     return false;
 }
 
@@ -209,7 +213,7 @@ void Routes::answer_files(const Context& context, Node& body, std::vector<std::s
     const Settings& settings = context.settings;
     const Location* const location = context.match.location;
     if (location == nullptr && settings.files == nullptr)
-        return refuse(404, body);
+        return refuse(404, settings, body);
     const Directive& by = settings.files != nullptr ? *settings.files
                           : location != nullptr     ? *location->at
                                                     : *context.hosted.server->at;
@@ -217,14 +221,14 @@ void Routes::answer_files(const Context& context, Node& body, std::vector<std::s
         location != nullptr ? *location->at : by,
         "nginx answers it itself or with files; the draft answers 501: name an upstream there");
     comments.push_back("nginx serves files here: " + place_of(by) + ".");
-    refuse(501, body);
+    refuse(501, settings, body);
 }
 
 Node Routes::body_of(const Context& context, std::vector<std::string>& comments) {
     Node body = Node::map();
     if (const Directive* const by = context.hosted.server->unverifiable) {
         comments.push_back("Refused: " + place_of(*by) + " has no CA.");
-        refuse(403, body);
+        refuse(403, context.settings, body);
         return body;
     }
     const Location* const location = context.match.location;
@@ -247,7 +251,7 @@ Node Routes::body_of(const Context& context, std::vector<std::string>& comments)
     if (!settings.guards.empty()) {
         comments.push_back(
             "Refused: " + place_of(*settings.guards.begin()->second) + " guards it in nginx.");
-        refuse(403, body);
+        refuse(403, settings, body);
     } else if (!restrict_access(context, limits, body)) {
         comments.push_back("Refused: " + shown_words(*settings.access.front().at) + ".");
     } else if (answers) {
@@ -265,7 +269,7 @@ void Routes::answer_action(const Context& context, const Action& action, Node& b
     if (action.kind == Action::Kind::answer)
         answer(context, *action.at, body);
     else
-        refuse(404, body);
+        refuse(404, context.settings, body);
 }
 
 // Answers what nginx answers before it counts and checks who asks.
@@ -278,7 +282,7 @@ void Routes::answer_first(
     if (guard == nullptr || action.kind != Action::Kind::answer)
         return answer_action(context, action, body);
     comments.push_back("Refused: " + place_of(*guard) + " guards it in nginx.");
-    refuse(403, body);
+    refuse(403, settings, body);
 }
 
 } // namespace stint::import_nginx

@@ -77,7 +77,7 @@ class Routes {
         Node& body,
         std::vector<std::string>& comments);
     void answer(const Context& context, const Directive& by, Node& body);
-    void refuse(int status, Node& body);
+    void refuse(std::uint64_t status, const Settings& settings, Node& body);
     void forward(const Context& context, Node& body, std::vector<std::string>& comments);
     bool restrict_access(const Context& context, std::vector<Node>& limits, Node& body);
     void add_path_change(const Context& context, const Target& target, Node& body);

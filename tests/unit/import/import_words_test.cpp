@@ -187,3 +187,19 @@ TEST_CASE("absolute_redirect off is what Stint does") {
         served("listen 80;\nabsolute_redirect on; return 301 /x;"), "5:1",
         "Stint sends targets as they are written"));
 }
+
+TEST_CASE("add_header with always: also on what the draft refuses itself") {
+    const auto headers = [](const std::string& inside) {
+        return served(
+            "listen 80; add_header X-A 1; add_header X-B 2 always; location / { " + inside + " }");
+    };
+    const std::string b = ", headers: {X-B: \"2\"}}";
+    check_line(headers("deny all; proxy_pass http://127.0.0.1:1;"), "respond: {status: 403" + b);
+    check_line(headers("internal; proxy_pass http://127.0.0.1:1;"), "respond: {status: 404" + b);
+    check_line(headers("root /srv;"), "respond: {status: 501" + b);
+    check_line(
+        headers("auth_basic x; proxy_pass http://127.0.0.1:1;"), "respond: {status: 403" + b);
+    const Imported made = headers("deny all;");
+    CHECK(lost(made).empty());
+    CHECK(is_valid(made));
+}
