@@ -82,14 +82,13 @@ void add_times(const Model& model, Node& draft) {
 }
 
 void add_logs(const Model& model, Node& draft) {
-    if (!model.access_log.path.empty())
+    if (!model.access_log.empty())
         draft.add(
-            "access_log",
-            Node::map()
-                .add(
-                    "path", model.access_log.path == "off" ? Node::word("off")
-                                                           : Node::text(model.access_log.path))
-                .flow());
+            "access_log", Node::map()
+                              .add(
+                                  "path", model.access_log == "off" ? Node::word("off")
+                                                                    : Node::text(model.access_log))
+                              .flow());
     if (!model.log_level.empty())
         draft.add("log", Node::map().add("level", Node::word(model.log_level)).flow());
 }

@@ -3,7 +3,7 @@
 
 #include "import/syntax/parser.hpp"
 
-#include <cstdio>
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 

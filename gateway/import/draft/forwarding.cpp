@@ -68,7 +68,7 @@ void Routes::add_path_change(const Context& context, const Target& target, Node&
     }
 }
 
-void Routes::add_rewrite(const Context&, const Directive& rewrite, Node& body) {
+void Routes::add_rewrite(const Directive& rewrite, Node& body) {
     const std::string to = replacement_of(rewrite.args[1]);
     const std::string regex = whole_path_regex(rewrite.args[0], false);
     const auto parsed = config::parse_path_regex(regex, config::PathUse::other, rules_);
@@ -153,7 +153,7 @@ void Routes::forward(const Context& context, Node& body, std::vector<std::string
     lacks_redirect_ =
         lacks_redirect_ || (settings.default_redirect && fields.host == target.host());
     if (action.rewrite != nullptr)
-        add_rewrite(context, *action.rewrite, body);
+        add_rewrite(*action.rewrite, body);
     else
         add_path_change(context, target, body);
     if (!fields.upgrade)

@@ -81,7 +81,7 @@ class Routes {
     void forward(const Context& context, Node& body, std::vector<std::string>& comments);
     bool restrict_access(const Context& context, std::vector<Node>& limits, Node& body);
     void add_path_change(const Context& context, const Target& target, Node& body);
-    void add_rewrite(const Context& context, const Directive& rewrite, Node& body);
+    void add_rewrite(const Directive& rewrite, Node& body);
     void add_retry(const Settings& settings, std::size_t endpoints, Node& body);
     void add_timeouts(const Settings& settings, Node& body);
 

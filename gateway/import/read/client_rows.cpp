@@ -47,15 +47,15 @@ void read_head_buffers(Block& block, const Directive& directive) {
 
 void read_access_log(Block& block, const Directive& directive) {
     const std::string& path = directive.args.front();
-    AccessLog& log = block.model.access_log;
+    std::string& log = block.model.access_log;
     if (path != "off" && directive.args.size() > 1)
         block.report.note(
             directive, "Stint has a format of its own: a line of JSON for each request");
-    if (in_http(block) && log.path.empty() && !path.starts_with("syslog:")) {
-        log = {path == "off" ? path : read_path(block, directive), &directive};
+    if (in_http(block) && log.empty() && !path.starts_with("syslog:")) {
+        log = path == "off" ? path : read_path(block, directive);
         return;
     }
-    if (path != log.path)
+    if (path != log)
         block.report.lose(directive, "Stint has one access log for everything; see access_log");
 }
 

@@ -228,11 +228,10 @@ struct UpstreamGroup {
 
 // map or geo
 struct Table {
-    bool by_address = false; // geo
-    std::string source{};    // a text with variables; of geo the client's address
+    bool by_address = false; // geo: entries are networks; in a map they are texts
+    std::string source{};    // a text with variables; in a geo the client's address
     std::vector<std::pair<std::string, std::string>> entries{};
     std::optional<std::string> other{}; // default
-    const Directive* at = nullptr;
 };
 
 // set_real_ip_from and real_ip_header
@@ -246,11 +245,6 @@ struct RealIp {
     std::string header{};
     bool recursive = false;
     const Directive* header_at = nullptr;
-};
-
-struct AccessLog {
-    std::string path{}; // "": nginx's own; "off"
-    const Directive* at = nullptr;
 };
 
 struct Model {
@@ -267,7 +261,7 @@ struct Model {
     std::vector<std::pair<std::string, std::string>> certificates{};
     Protocols protocols{};
     RealIp real_ip;
-    AccessLog access_log;
+    std::string access_log{}; // its path; "": nginx's own; "off"
     std::string log_level{};
     Milliseconds head{60'000};
     Milliseconds idle{75'000};

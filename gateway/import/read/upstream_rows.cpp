@@ -104,8 +104,8 @@ void read_upstream(Block& block, const Directive& directive) {
     block.model.upstreams.insert_or_assign(directive.args.front(), std::move(group));
 }
 
-void read_table(Block& block, const Directive& directive, bool by_address) {
-    Table table{.by_address = by_address, .at = &directive};
+void read_table(Block& block, const Directive& directive) {
+    Table table{.by_address = directive.name == "geo"};
     if (directive.args.size() == 2)
         table.source = directive.args.front();
     else
@@ -129,10 +129,8 @@ void read_table(Block& block, const Directive& directive, bool by_address) {
 
 constexpr std::array table_of_upstream{
     Row{"upstream", context::http, 1, 1, read_upstream},
-    Row{"map", context::http, 2, 2,
-        [](Block& block, const Directive& directive) { read_table(block, directive, false); }},
-    Row{"geo", context::http, 1, 2,
-        [](Block& block, const Directive& directive) { read_table(block, directive, true); }},
+    Row{"map", context::http, 2, 2, read_table},
+    Row{"geo", context::http, 1, 2, read_table},
     Row{"least_conn", context::upstream, 0, 0,
         [](Block& block, const Directive&) { block.upstream->balance = "least_conn"; }},
     Row{"ip_hash", context::upstream, 0, 0,
