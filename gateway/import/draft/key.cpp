@@ -67,10 +67,6 @@ struct ByNetwork {
     std::vector<std::pair<std::string, std::string>> entries;
 };
 
-bool is_client_address(std::string_view text) {
-    return text == "$remote_addr" || text == "$binary_remote_addr";
-}
-
 const Table* find_table(const Model& model, std::string_view variable) {
     const auto found = model.tables.find(std::string{variable});
     return found == model.tables.end() ? nullptr : &found->second;
@@ -88,6 +84,15 @@ bool has_regex(const Table& map) {
         map.entries, [](const auto& entry) { return entry.first.starts_with('~'); });
 }
 
+// True for a geo, and for a map of the client's address. A map compares texts: "10.0.0.0/8" is the
+// text of no address, and the bytes of $binary_remote_addr are not that of one.
+bool is_by_client(const Table& table) {
+    return table.source == "$remote_addr" &&
+           (table.by_address || std::ranges::none_of(table.entries, [](const auto& entry) {
+                return entry.first.find('/') != std::string::npos;
+            }));
+}
+
 bool is_network(const std::string& text) {
     return static_cast<bool>(config::parse_network(text));
 }
@@ -95,13 +100,13 @@ bool is_network(const std::string& text) {
 // Returns the texts by network of a geo, of a map of the client's address, or of a map of a geo.
 std::optional<ByNetwork> by_network(const Model& model, const Table& table) {
     ByNetwork made;
-    if (is_client_address(table.source)) {
+    if (is_by_client(table)) {
         made = {table.other.value_or(""), table.entries};
     } else {
         const auto pieces = pieces_of(table.source);
         const Table* const geo =
             pieces.size() == 1 && pieces[0].variable ? find_table(model, pieces[0].text) : nullptr;
-        if (geo == nullptr || !is_client_address(geo->source) || has_regex(table))
+        if (geo == nullptr || !is_by_client(*geo) || has_regex(table))
             return std::nullopt;
         made.other = looked_up(table, geo->other.value_or(""));
         for (const auto& [network, value] : geo->entries)

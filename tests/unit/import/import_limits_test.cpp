@@ -119,11 +119,19 @@ TEST_CASE("keys of zones by map and geo: networks that are exempt") {
         "one: {requests: 1, per: 1s, algorithm: token_bucket, burst: 1, key: client_ip, "
         "ipv6_prefix: "
         "128, exempt: [\"10.0.0.0/8\", \"192.0.2.7\"], status: 503}");
+    check_line(
+        limited(
+            "limit_req zone=one;",
+            "map $remote_addr $key { default $binary_remote_addr; 10.0.0.1 \"\"; }\n" + zone),
+        "one: {requests: 1, per: 1s, algorithm: token_bucket, burst: 1, key: client_ip, "
+        "ipv6_prefix: 128, exempt: [\"10.0.0.1\"], status: 503}");
     for (const std::string& other : std::vector<std::string>{
              "geo $limited { default 0; 10.0.0.0/8 1; }\n" + map,
              "geo $limited { default 1; 10.0.0.0/8 0; 10.1.0.0/16 1; }\n" + map,
              "map $http_x $key { default $binary_remote_addr; y \"\"; }\n",
-             "map $key $key { default $key; }\n"}) {
+             "map $key $key { default $key; }\n",
+             "map $remote_addr $key { default $binary_remote_addr; 10.0.0.0/8 \"\"; }\n",
+             "map $binary_remote_addr $key { default $binary_remote_addr; 10.0.0.1 \"\"; }\n"}) {
         CAPTURE(other);
         CHECK(lost(limited("limit_req zone=one;", other + zone)).size() == 1);
     }
