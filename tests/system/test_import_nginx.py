@@ -9,7 +9,7 @@ import unittest
 
 import yaml
 
-from support.case import SystemTest, report, scaled
+from support.case import SystemTest, scaled
 from support.client import RawClient, fetch
 from support.messages import response_bytes
 from support.nginx import Nginx
@@ -350,7 +350,6 @@ class Drafts(SystemTest):
         self.assertEqual([route["match"] for route in yaml.safe_load(ended.stdout)["routes"]],
                          [{"path": "/"}, {"host": "b.example", "path": "/"}])
         self.assertEqual(ended.stderr, "")
-        report("import-nginx: findings of a clean configuration", "none", ended.stderr or "none")
 
     def test_patterns_of_include_that_find_nothing_are_listed(self):
         folder = self.new_folder()

@@ -118,11 +118,24 @@ TEST_CASE("nginx's syntax: depth, files and bytes are bounded") {
     CHECK(
         parsed(std::string(most_file_bytes + 1, ' ')).find("expected at most 4194304 in a file") !=
         std::string::npos);
-    // Each file includes two more: the bound on levels ends it.
+    // Each file includes two more: the first way down ends it.
     std::map<std::string, std::string> chain;
-    for (int i = 0; i < 30; ++i)
-        chain["/etc/nginx/" + std::to_string(i)] = "include " + std::to_string(i + 1) + ";";
+    for (int i = 0; i < 30; ++i) {
+        const std::string next = std::to_string(i + 1);
+        chain["/etc/nginx/" + std::to_string(i)] = "include " + next + "; include " + next + ";";
+    }
     CHECK(parsed("include 0;", files(chain)).ends_with("expected at most 16 levels"));
+    std::map<std::string, std::string> beside; // with the main file one too many
+    for (std::size_t i = 0; i < most_files; ++i)
+        beside["/etc/nginx/all/" + std::to_string(i)] = "a;";
+    CHECK(
+        parsed("include all/*;", files(beside)).ends_with("one more file, expected at most 2000"));
+    beside.erase("/etc/nginx/all/0");
+    CHECK(parsed("include all/*;", files(beside)).starts_with("<a>;<a>;"));
+    std::map<std::string, std::string> large; // with the main file too many bytes
+    for (std::size_t i = 0; i < most_bytes / most_file_bytes; ++i)
+        large["/etc/nginx/all/" + std::to_string(i)] = std::string(most_file_bytes, ' ');
+    CHECK(parsed("include all/*;", files(large)).ends_with("and 16777216 in all"));
     std::string many;
     for (std::size_t i = 0; i <= most_directives; ++i)
         many += "a;";
