@@ -48,10 +48,14 @@ def checked(case, draft):
 class SideBySide(SystemTest):
     """nginx over a configuration, and Stint over its draft."""
 
-    def start_both(self, http, *, code=0):
-        """http: the inside of http { }; its {port} is nginx's. Returns both ports."""
+    def start_both(self, http, *, code=0, files=()):
+        """http: the inside of http { }; its {port} is nginx's, as in the texts of the (path, text) of files
+        beside the configuration. Returns both ports."""
         folder = self.new_folder()
         nginx = Nginx(folder, "")
+        for path, text in files:
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_text(text.replace("{port}", str(nginx.port)), "utf-8")
         text = HEAD + "http {{" + PATHS + "}}"
         text = text.format(folder=folder)[:-1] + http.replace("{port}", str(nginx.port)) + "}"
         (folder / "nginx.conf").write_text(text, "utf-8")
@@ -247,6 +251,16 @@ class Locations(SideBySide):
 
 
 class Paths(SideBySide):
+    def test_the_host_that_the_upstream_gets(self):
+        upstream = self.start_nginx("location / { return 200 $http_host; }")
+        ports = self.start_both(f"""server {{ listen 127.0.0.1:{{port}};
+            location /a/ {{ proxy_pass http://{upstream.address}; proxy_set_header Host $http_host; }}
+            location /b/ {{ proxy_pass http://{upstream.address}; }}
+            location /c/ {{ proxy_pass http://{upstream.address}; proxy_set_header Host c.example; }} }}""")
+        for path in ("/a/", "/b/", "/c/"):
+            for host in ("a.example", "A.example:81", "a.example:80"):
+                self.both(ports, lambda port, at=path, host=host: fetch(port, target=at, host=host).body)
+
     def test_what_the_upstream_gets(self):
         upstream = self.start_nginx("location / { return 200 $request_uri; }")
         inside = "\n".join(f"location {place} {{ {more} proxy_pass http://{upstream.address}{uri}; }}" for place, uri, more in (
@@ -255,6 +269,79 @@ class Paths(SideBySide):
         ports = self.start_both(f"server {{ listen 127.0.0.1:{{port}}; {inside} }}")
         self.both(ports, lambda port: [fetch(port, target=path).body for path in (
             "/", "/q?x=1", "/a/", "/a/b/c?d", "/b/", "/b/1/2", "/c", "/c/1", "/cd", "/d", "/e/1", "/f/1/2?x=y", "/f/")])
+
+
+def answer(port, target, *names, **more):
+    """Status, body and these fields of a response, without the port of who sent it."""
+    got = fetch(port, target=target, **more)
+    fields = [(name, (got.get(name) or "").replace(f":{port}", ":PORT")) for name in names]
+    return got.status, got.body if got.status < 300 else b"", fields
+
+
+class Answers(SideBySide):
+    """What nginx answers itself."""
+
+    def test_add_header(self):
+        inside = "".join(f"location {place} {{ {what} }}" for place, what in (
+            ("/text/", "return 200 \"it is $request_method\";"), ("/empty/", "return 204;"), ("/gone/", "return 404;"),
+            ("/own/", "add_header X-C 3; default_type text/html; return 200 <p>;"),
+            ("/closed/", "deny all; proxy_pass http://127.0.0.1:1;"), ("/inner/", "internal;")))
+        ports = self.start_both(
+            f"add_header X-A 1; add_header X-B 2 always; server {{ listen 127.0.0.1:{{port}}; {inside} }}")
+        for path in ("/text/", "/empty/", "/gone/", "/own/", "/closed/", "/inner/"):
+            with self.subTest(path):
+                self.both(ports, lambda port, at=path: answer(port, at, "X-A", "X-B", "X-C"))
+        self.both(ports, lambda port: [fetch(port, target=path).get("Content-Type") for path in ("/text/", "/own/")])
+
+    def test_redirects(self):
+        inside = "".join(f"location /{number}/ {{ return {what}; }}" for number, what in enumerate((
+            "301 https://$host$request_uri", "302 https://$host:8443$request_uri", "307 https://a.example:8443/x?y",
+            "308 $scheme://$host$uri", "303 https://b.example/$request_uri", "https://$server_name:81/")))
+        ports = self.start_both(f"server {{ listen 127.0.0.1:{{port}}; server_name a.example; {inside} }}")
+        for number in range(6):
+            for host in ("a.example", "A.example:8080"):
+                with self.subTest((number, host)):
+                    status, _, ((_, location),) = self.both(ports, lambda port, at=number, host=host: answer(
+                        port, f"/{at}/p/q?r=s", "Location", host=host))
+                    self.assertIn(status, (301, 302, 303, 307, 308))
+                    self.assertTrue(location)
+
+
+class Files(SideBySide):
+    def test_conf_d(self):
+        site = """
+            limit_req_zone $http_x_key zone=keys:1m rate=1r/m;
+            server { listen 127.0.0.1:{port}; server_name b.example;
+                     location / { limit_req zone=keys burst=1 nodelay; proxy_pass http://UP; } }"""
+        upstream = self.start_nginx("location / { return 200 $request_uri; }")
+        files = (("conf.d/1.conf", "server { listen 127.0.0.1:{port} default_server; return 404; }"),
+                 ("conf.d/2.conf", site.replace("UP", upstream.address)))
+        ports = self.start_both("include conf.d/*.conf;", files=files)
+
+        def ask(port):
+            return [fetch(port, target="/x", host=host, fields=[("X-Key", "k")]).status
+                    for host in ("b.example", "other.example", "b.example", "b.example")]
+        self.assertEqual(self.both(ports, ask), [200, 404, 200, 503])
+        # The file alone, without http { } around it, has the same limit.
+        alone = self.new_folder() / "2.conf"
+        alone.write_text(site.replace("UP", "127.0.0.1:1").replace("{port}", "8080"), "utf-8")
+        draft, _ = imported(alone)
+        self.assertEqual(yaml.safe_load(draft)["limits"], yaml.safe_load(self.draft)["limits"])
+
+    def test_try_files_to_a_named_location(self):
+        upstream = self.start_nginx("location / { return 200 \"$request_uri $http_x_by\"; }")
+        ports = self.start_both(f"""
+            limit_req_zone $binary_remote_addr zone=one:1m rate=1r/m;
+            server {{
+                listen 127.0.0.1:{{port}};
+                location / {{ try_files /none @app; }}
+                location /few/ {{ limit_req zone=one burst=1 nodelay; try_files /none @app; }}
+                location /closed/ {{ deny all; try_files /none @app; }}
+                location @app {{ proxy_pass http://{upstream.address}; proxy_set_header X-By app; }}
+            }}""", code=3)
+        self.assertIn(b"/a/b?c app", self.both(ports, lambda port: answer(port, "/a/b?c"))[1])
+        self.assertEqual(self.both(ports, lambda port: statuses(port, ["/few/"] * 3)), [200, 200, 503])
+        self.assertEqual(self.both(ports, lambda port: statuses(port, ["/closed/", "/"])), [403, 200])
 
 
 # Configurations as people write them: each has a draft that check accepts.
