@@ -146,65 +146,62 @@ std::string Limits::take_name(
     return names_.take(scope, "zone");
 }
 
-const Limits::Entry& Limits::request_limit(
-    const RequestLimit& limit, const Settings& settings, const std::string& server) {
-    const auto zone = model_.request_zones.find(limit.zone);
-    const Key key =
-        zone == model_.request_zones.end() ? Key{} : key_of(zone->second.key, model_, server);
-    const std::string identity =
-        "r " + std::to_string(limit.burst) + ' ' +
-        std::to_string(refuses_at_once(limit) ? limit.burst : limit.delay) + ' ' +
-        (settings.request_dry_run ? "dry " : "") + limit.zone + '\n' +
-        (key.per_server ? server : "");
+// Returns the limit of a zone's use, made by `fill` if there is none alike yet.
+const Limits::Entry& Limits::limit_of(
+    const ZoneUse& use,
+    const std::string& server,
+    const std::function<void(const Zone& zone, Entry& draft)>& fill) {
+    const auto zone = use.zones.find(use.zone);
+    const bool known_zone = zone != use.zones.end();
+    const Key key = known_zone ? key_of(zone->second.key, model_, server) : Key{};
+    const std::string identity = use.at.name + ' ' + use.numbers + (use.dry_run ? " dry " : " ") +
+                                 use.zone + '\n' + (key.per_server ? server : "");
     if (const Entry* const known = find(identity))
         return *known;
-    Entry draft{.status = settings.request_status};
-    if (zone == model_.request_zones.end()) {
+    Entry draft{.status = use.status};
+    if (!known_zone) {
         report_.lose(
-            *limit.at, "no limit_req_zone defines the zone " + config::in_quotes(limit.zone));
+            use.at, "no " + use.at.name + "_zone defines the zone " + config::in_quotes(use.zone));
         return keep(identity, std::move(draft));
     }
-    draft.comments.push_back(words_of(*zone->second.at) + ", " + words_of(*limit.at) + ".");
-    std::ranges::move(bucket_comments(zone->second, limit), std::back_inserter(draft.comments));
-    fill_bucket(zone->second, limit, draft.body);
-    if (!fill_key(zone->second, key, *limit.at, draft))
+    Entry keyed;
+    if (!fill_key(zone->second, key, use.at, keyed))
         return keep(identity, std::move(draft));
-    lose_large(report_, zone->second, limit);
-    if (settings.request_dry_run)
+    draft.comments.push_back(words_of(*zone->second.at) + ", " + words_of(use.at) + ".");
+    fill(zone->second, draft);
+    draft.body.append(std::move(keyed.body));
+    std::ranges::move(keyed.comments, std::back_inserter(draft.comments));
+    if (use.dry_run)
         draft.body.add("enforce", Node::word("false"));
     draft.body.add("status", Node::number(static_cast<std::uint64_t>(draft.status)));
-    draft.name = take_name(limit.zone, key, server, *limit.at);
+    draft.name = take_name(use.zone, key, server, use.at);
     return keep(identity, std::move(draft));
+}
+
+const Limits::Entry& Limits::request_limit(
+    const RequestLimit& limit, const Settings& settings, const std::string& server) {
+    const std::string numbers = std::to_string(limit.burst) + ' ' +
+                                std::to_string(refuses_at_once(limit) ? limit.burst : limit.delay);
+    const ZoneUse use{model_.request_zones,    limit.zone, numbers, settings.request_dry_run,
+                      settings.request_status, *limit.at};
+    return limit_of(use, server, [&](const Zone& zone, Entry& draft) {
+        lose_large(report_, zone, limit);
+        std::ranges::move(bucket_comments(zone, limit), std::back_inserter(draft.comments));
+        fill_bucket(zone, limit, draft.body);
+    });
 }
 
 const Limits::Entry& Limits::connection_limit(
     const ConnectionLimit& limit, const Settings& settings, const std::string& server) {
-    const auto zone = model_.connection_zones.find(limit.zone);
-    const Key key =
-        zone == model_.connection_zones.end() ? Key{} : key_of(zone->second.key, model_, server);
-    const std::string identity = "c " + std::to_string(limit.number) + ' ' +
-                                 (settings.connection_dry_run ? "dry " : "") + limit.zone + '\n' +
-                                 (key.per_server ? server : "");
-    if (const Entry* const known = find(identity))
-        return *known;
-    Entry draft{.status = settings.connection_status};
-    if (zone == model_.connection_zones.end()) {
-        report_.lose(
-            *limit.at, "no limit_conn_zone defines the zone " + config::in_quotes(limit.zone));
-        return keep(identity, std::move(draft));
-    }
-    draft.comments.push_back(words_of(*zone->second.at) + ", " + words_of(*limit.at) + ".");
-    draft.comments.push_back(
-        "Same as nginx: at most " + std::to_string(limit.number) +
-        " requests at once, each until its response has been sent.");
-    draft.body.add("concurrent", Node::number(std::min(limit.number, most_concurrent)));
-    if (!fill_key(zone->second, key, *limit.at, draft))
-        return keep(identity, std::move(draft));
-    if (settings.connection_dry_run)
-        draft.body.add("enforce", Node::word("false"));
-    draft.body.add("status", Node::number(static_cast<std::uint64_t>(draft.status)));
-    draft.name = take_name(limit.zone, key, server, *limit.at);
-    return keep(identity, std::move(draft));
+    const std::string number = std::to_string(limit.number);
+    const ZoneUse use{model_.connection_zones,    limit.zone, number, settings.connection_dry_run,
+                      settings.connection_status, *limit.at};
+    return limit_of(use, server, [&](const Zone&, Entry& draft) {
+        draft.comments.push_back(
+            "Same as nginx: at most " + number +
+            " requests at once, each until its response has been sent.");
+        draft.body.add("concurrent", Node::number(std::min(limit.number, most_concurrent)));
+    });
 }
 
 Node Limits::reference(const Entry& draft, int status) const {

@@ -7,6 +7,7 @@
 #include "import/read/model.hpp"
 #include "import/report.hpp"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -39,7 +40,21 @@ class Limits {
         std::vector<std::string> comments{};
     };
 
+    // The use of a zone, by limit_req or limit_conn.
+    struct ZoneUse {
+        const std::map<std::string, Zone>& zones;
+        const std::string& zone;
+        std::string numbers; // uses with other ones are other limits
+        bool dry_run = false;
+        int status = 503;
+        const Directive& at;
+    };
+
     Node reference(const Entry& draft, int status) const;
+    const Entry& limit_of(
+        const ZoneUse& use,
+        const std::string& server,
+        const std::function<void(const Zone& zone, Entry& draft)>& fill);
     const Entry& request_limit(const RequestLimit&, const Settings&, const std::string& server);
     const Entry&
     connection_limit(const ConnectionLimit&, const Settings&, const std::string& server);
