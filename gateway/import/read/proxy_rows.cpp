@@ -69,19 +69,14 @@ void read_http_version(Block& block, const Directive& directive) {
         block.report.lose(directive, "Stint speaks HTTP/1.1 to upstreams");
 }
 
-// A row for a directive that switches something on, of which Stint always does the same.
-void read_always(Block& block, const Directive& directive) {
-    if (read_switch(block, directive))
-        block.report.note(directive, "Stint always does so");
+// Reads a switch that Stint does not have, as it does so always or never.
+template <bool Always>
+void read_fixed(Block& block, const Directive& directive) {
+    constexpr const char* why = Always ? "Stint always does so" : "Stint does no such thing";
+    if (read_switch(block, directive) == Always)
+        block.report.note(directive, why);
     else
-        block.report.lose(directive, "Stint always does so; it cannot be switched off");
-}
-
-void read_never(Block& block, const Directive& directive) {
-    if (read_switch(block, directive))
-        block.report.lose(directive, "Stint does no such thing");
-    else
-        block.report.note(directive, "Stint does no such thing");
+        block.report.lose(directive, why);
 }
 
 constexpr unsigned shared = context::shared;
@@ -113,11 +108,11 @@ constexpr std::array table_of_proxy{
         [](Block& block, const Directive& directive) {
             block.settings->tls.verify = read_switch(block, directive);
         }},
-    Row{"proxy_ssl_server_name", shared, 1, 1, read_always},
-    Row{"proxy_socket_keepalive", shared, 1, 1, read_never},
-    Row{"proxy_intercept_errors", shared, 1, 1, read_never},
-    Row{"proxy_pass_request_headers", shared, 1, 1, read_always},
-    Row{"proxy_pass_request_body", shared, 1, 1, read_always},
+    Row{"proxy_ssl_server_name", shared, 1, 1, read_fixed<true>},
+    Row{"proxy_socket_keepalive", shared, 1, 1, read_fixed<false>},
+    Row{"proxy_intercept_errors", shared, 1, 1, read_fixed<false>},
+    Row{"proxy_pass_request_headers", shared, 1, 1, read_fixed<true>},
+    Row{"proxy_pass_request_body", shared, 1, 1, read_fixed<true>},
     Row{"proxy_buffering", shared, 1, 1,
         [](Block& block, const Directive& directive) {
             block.report.note(
