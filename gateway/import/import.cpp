@@ -1,5 +1,6 @@
 #include "import/import.hpp"
 
+#include "config/fields/units.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/networks.hpp"
 #include "config/yaml/diagnostics.hpp"
@@ -8,7 +9,6 @@
 #include "import/draft/routes.hpp"
 #include "import/draft/upstreams.hpp"
 #include "import/read/reader.hpp"
-#include "import/syntax/values.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -59,26 +59,26 @@ std::string add_trust(const Model& model, bool proxy_protocol, Report& report, N
 void add_times(const Model& model, Node& draft) {
     const Settings& all = model.settings;
     Node times = Node::map();
-    times.add("head", Node::word(shown(std::max(model.head, Milliseconds{1}))))
-        .add("body_idle", Node::word(shown(body_idle_of(all))))
-        .add("idle", Node::word(shown(model.idle)))
-        .add("connect", Node::word(shown(all.connect)))
-        .add("response", Node::word(shown(all.read)))
-        .add("tunnel_idle", Node::word(shown(all.read)));
+    times.add("head", Node::word(config::duration_text(std::max(model.head, Milliseconds{1}))))
+        .add("body_idle", Node::word(config::duration_text(body_idle_of(all))))
+        .add("idle", Node::word(config::duration_text(model.idle)))
+        .add("connect", Node::word(config::duration_text(all.connect)))
+        .add("response", Node::word(config::duration_text(all.read)))
+        .add("tunnel_idle", Node::word(config::duration_text(all.read)));
     draft.add(
         "timeouts", times.flow(),
         {"client_header_timeout, keepalive_timeout, proxy_connect_timeout, proxy_read_timeout, or "
          "nginx's defaults. body_idle is the longest of client_body_timeout, send_timeout, "
          "proxy_read_timeout and proxy_send_timeout: Stint has one for all four."});
     draft.add(
-        "max_body", Node::word(all.max_body == 0 ? "off" : shown_size(all.max_body)),
+        "max_body", Node::word(all.max_body == 0 ? "off" : config::size_text(all.max_body)),
         {"client_max_body_size, or nginx's default."});
     if (model.max_head && model.max_target)
         draft
             .add(
-                "max_head", Node::word(shown_size(*model.max_head)),
+                "max_head", Node::word(config::size_text(*model.max_head)),
                 {"large_client_header_buffers."})
-            .add("max_target", Node::word(shown_size(*model.max_target)));
+            .add("max_target", Node::word(config::size_text(*model.max_target)));
 }
 
 void add_logs(const Model& model, Node& draft) {

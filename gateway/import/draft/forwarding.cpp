@@ -1,4 +1,5 @@
 // Routes that forward: upstream, path, heads, time-outs, retries.
+#include "config/fields/units.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/path_regex.hpp"
 #include "config/yaml/diagnostics.hpp"
@@ -120,12 +121,12 @@ void Routes::add_timeouts(const Settings& settings, Node& body) {
     Node timeouts = Node::map();
     const Settings& all = model_.settings;
     if (settings.connect != all.connect)
-        timeouts.add("connect", Node::word(shown(settings.connect)));
+        timeouts.add("connect", Node::word(config::duration_text(settings.connect)));
     if (settings.read != all.read)
-        timeouts.add("response", Node::word(shown(settings.read)))
-            .add("tunnel_idle", Node::word(shown(settings.read)));
+        timeouts.add("response", Node::word(config::duration_text(settings.read)))
+            .add("tunnel_idle", Node::word(config::duration_text(settings.read)));
     if (body_idle_of(settings) != body_idle_of(all))
-        timeouts.add("body_idle", Node::word(shown(body_idle_of(settings))));
+        timeouts.add("body_idle", Node::word(config::duration_text(body_idle_of(settings))));
     if (!timeouts.empty())
         body.add("timeouts", timeouts.flow());
 }
@@ -160,7 +161,8 @@ void Routes::forward(const Context& context, Node& body, std::vector<std::string
         body.add("upgrade", Node::word("off"));
     if (settings.max_body != model_.settings.max_body)
         body.add(
-            "max_body", Node::word(settings.max_body == 0 ? "off" : shown_size(settings.max_body)));
+            "max_body",
+            Node::word(settings.max_body == 0 ? "off" : config::size_text(settings.max_body)));
     add_timeouts(settings, body);
     add_retry(settings, upstream.endpoints, body);
     Node request = Node::map();

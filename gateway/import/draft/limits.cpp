@@ -1,9 +1,9 @@
 #include "import/draft/limits.hpp"
 
+#include "config/fields/units.hpp"
 #include "config/values/networks.hpp"
 #include "config/yaml/diagnostics.hpp"
 #include "import/draft/key.hpp"
-#include "import/syntax/values.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -44,7 +44,7 @@ void fill_bucket(const Zone& zone, const RequestLimit& limit, Node& body) {
     const Milliseconds wait{(waiting * window + zone.requests - 1) / zone.requests};
     body.add("when_exceeded", Node::word("wait"))
         .add("max_waiting", Node::number(waiting))
-        .add("max_wait", Node::word(shown(wait)));
+        .add("max_wait", Node::word(config::duration_text(wait)));
 }
 
 std::string rate_text(const Zone& zone) {

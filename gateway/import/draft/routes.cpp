@@ -4,7 +4,6 @@
 #include "config/values/match_values.hpp"
 #include "config/yaml/diagnostics.hpp"
 #include "import/draft/route_context.hpp"
-#include "import/syntax/values.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,6 @@
 #include "import/draft/upstreams.hpp"
 
+#include "config/fields/units.hpp"
 #include "config/schema/schema_upstreams.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/match_values.hpp"
@@ -52,7 +53,7 @@ void add_ejection(const UpstreamGroup& group, std::size_t endpoints, Node& body)
     if (endpoints < 2 || failures == 0)
         return;
     const Milliseconds time = group.fail_timeout.value_or(Milliseconds{10'000});
-    const std::string span = shown(std::max(time, Milliseconds{1}));
+    const std::string span = config::duration_text(std::max(time, Milliseconds{1}));
     Node ejection = Node::map();
     ejection.add("failures", Node::number(std::min<std::uint64_t>(failures, 1000)))
         .add("for", Node::word(span))

@@ -136,24 +136,4 @@ std::optional<std::string_view> option(std::string_view argument, std::string_vi
     return argument.substr(name.size() + 1);
 }
 
-std::string shown(std::chrono::milliseconds time) {
-    const auto ms = time.count();
-    if (ms % 1000 != 0)
-        return std::to_string(ms) + "ms";
-    if (ms % 3'600'000 == 0 && ms != 0)
-        return std::to_string(ms / 3'600'000) + "h";
-    if (ms % 60'000 == 0 && ms >= 300'000)
-        return std::to_string(ms / 60'000) + "m";
-    return std::to_string(ms / 1000) + "s";
-}
-
-std::string shown_size(std::uint64_t bytes) {
-    constexpr std::array<std::pair<unsigned, std::string_view>, 3> units{
-        {{30U, "GiB"}, {20U, "MiB"}, {10U, "KiB"}}};
-    for (const auto& [bits, unit] : units)
-        if (bytes != 0 && bytes % (std::uint64_t{1} << bits) == 0)
-            return std::to_string(bytes >> bits).append(unit);
-    return std::to_string(bytes);
-}
-
 } // namespace stint::import_nginx

@@ -39,9 +39,4 @@ struct Piece {
 [[nodiscard]] std::optional<std::string_view>
 option(std::string_view argument, std::string_view name);
 
-// A duration in Stint's spelling: "90s", "1m", "1500ms".
-[[nodiscard]] std::string shown(std::chrono::milliseconds time);
-// A size in Stint's spelling: "1MiB", "1500".
-[[nodiscard]] std::string shown_size(std::uint64_t bytes);
-
 } // namespace stint::import_nginx

@@ -44,12 +44,3 @@ TEST_CASE("texts with variables are split as nginx does") {
     CHECK_FALSE(has_variables("${unclosed"));
     CHECK(pieces_of("").empty());
 }
-
-TEST_CASE("durations and sizes in Stint's spelling") {
-    CHECK(shown(90s) == "90s");
-    CHECK(shown(1500ms) == "1500ms");
-    CHECK(shown(10min) == "10m");
-    CHECK(shown(2h) == "2h");
-    CHECK(shown_size(1U << 20U) == "1MiB");
-    CHECK(shown_size(1500) == "1500");
-}
