@@ -1,6 +1,7 @@
 #include "import/draft/fields.hpp"
 
 #include "base/text_template.hpp"
+#include "config/values/bounds.hpp"
 #include "config/values/edited_fields.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/placeholders.hpp"
@@ -83,36 +84,6 @@ bool is_as_in_stint(std::string_view key, std::string_view value) {
     }};
     const std::string lower = config::lower(value);
     return std::ranges::find(same, std::pair{key, std::string_view{lower}}) != same.end();
-}
-
-std::ptrdiff_t placeholders_in(std::string_view target) {
-    std::ptrdiff_t count = 0;
-    for (const std::string_view placeholder : target_placeholders)
-        for (std::size_t at = 0; (at = target.find(placeholder, at)) != std::string_view::npos;
-             ++at)
-            ++count;
-    return count;
-}
-
-// Returns true for a path, or for http:// or https:// with a host.
-bool is_target(std::string_view target) {
-    constexpr std::size_t longest = 2048;
-    const std::size_t scheme = target.starts_with("https://")  ? 8
-                               : target.starts_with("http://") ? 7
-                                                               : 0;
-    const std::size_t end = std::min(target.find_first_of("/?#", scheme), target.find("{path}"));
-    const std::string_view host = target.substr(scheme, std::max(end, scheme) - scheme);
-    const bool leads = scheme == 0 ? target.starts_with('/') && !target.starts_with("//")
-                                   : host == "{host}" || config::parse_host_field(host) ||
-                                         host.starts_with("{host}");
-    return leads && target.size() <= longest &&
-           config::placeholder_fault(target, target_placeholders).empty() &&
-           std::ranges::count(target, '{') == placeholders_in(target) &&
-           std::ranges::count(target, '}') == placeholders_in(target) &&
-           std::ranges::all_of(target, [](char c) {
-               return c > 0x20 && c < 0x7F &&
-                      std::string_view{"\"<>\\^`|"}.find(c) == std::string_view::npos;
-           });
 }
 
 class RequestReader {
@@ -208,14 +179,13 @@ std::string redirect_target(std::string_view text, const std::string& server, Sc
         full.replace(at, with_query.size(), "$request_uri");
     std::string target;
     const bool whole = fill_in(full, of_targets, server, target).empty();
-    return whole && is_target(target) ? target : std::string{};
+    return whole && config::parse_redirect_target(target) ? target : std::string{};
 }
 
 std::string body_text(std::string_view text, const std::string& server, bool& whole) {
     std::string body;
     whole = fill_in(text, of_fields, server, body).empty();
-    constexpr std::size_t most = 64U << 10U;
-    if (config::parse_answer_text(body, most))
+    if (config::parse_answer_text(body, config::longest_answer))
         return body;
     whole = false;
     return {};
