@@ -1,5 +1,6 @@
 #include "import/draft/key.hpp"
 
+#include "config/values/bounds.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/networks.hpp"
 #include "import/syntax/values.hpp"
@@ -201,8 +202,7 @@ Key key_at(std::string_view text, const Model& model, std::string_view server, u
     if (table != nullptr && depth < most_tables)
         return key_of_table(model, *table, pieces[0].text, server, depth);
     const bool always = add_pieces(key, pieces, server);
-    constexpr std::size_t most_sources = 8;
-    if (key.sources.size() > most_sources)
+    if (key.sources.size() > config::most_key_sources)
         key.fault = "the key has more than eight parts";
     key.always_empty = !always && key.sources.empty();
     // nginx does not count an empty key, and counts one with empty parts.

@@ -1,6 +1,7 @@
 #include "import/draft/limits.hpp"
 
 #include "config/fields/units.hpp"
+#include "config/schema/schema.hpp"
 #include "config/values/networks.hpp"
 #include "config/yaml/diagnostics.hpp"
 #include "import/draft/key.hpp"
@@ -14,9 +15,9 @@ namespace stint::import_nginx {
 
 namespace {
 
-constexpr std::uint64_t most_waiting = 100'000;
-constexpr std::uint64_t most_requests = 1'000'000'000'000;
-constexpr std::uint64_t most_concurrent = 1'000'000;
+using config::most_concurrent;
+using config::most_requests;
+using config::most_waiting;
 
 std::string words_of(const Directive& directive) {
     std::string text = directive.name;
@@ -77,9 +78,13 @@ std::vector<std::string> bucket_comments(const Zone& zone, const RequestLimit& l
 
 void lose_large(Report& report, const Zone& zone, const RequestLimit& limit) {
     if (!refuses_at_once(limit) && limit.burst - limit.delay > most_waiting)
-        report.lose(*limit.at, "lets more than 100000 requests wait; the draft has 100000");
+        report.lose(
+            *limit.at,
+            "lets more requests wait than Stint; the draft has " + std::to_string(most_waiting));
     if (zone.requests > most_requests || limit.burst >= most_requests)
-        report.lose(*limit.at, "has larger numbers than Stint; the draft has 1000000000000");
+        report.lose(
+            *limit.at,
+            "has larger numbers than Stint; the draft has " + std::to_string(most_requests));
 }
 
 } // namespace
@@ -200,6 +205,10 @@ const Limits::Entry& Limits::connection_limit(
         draft.comments.push_back(
             "Same as nginx: at most " + number +
             " requests at once, each until its response has been sent.");
+        if (limit.number > most_concurrent)
+            report_.lose(
+                *limit.at,
+                "has a larger number than Stint; the draft has " + std::to_string(most_concurrent));
         draft.body.add("concurrent", Node::number(std::min(limit.number, most_concurrent)));
     });
 }

@@ -1,4 +1,5 @@
 // Directives about clients' connections and logs.
+#include "config/values/bounds.hpp"
 #include "import/read/reader.hpp"
 #include "import/syntax/values.hpp"
 
@@ -12,8 +13,7 @@ namespace {
 
 void read_max_body(Block& block, const Directive& directive) {
     const auto size = size_of(directive.args.front());
-    constexpr std::uint64_t tebibyte = std::uint64_t{1} << 40U;
-    if (!size || *size > tebibyte)
+    if (!size || *size > config::largest_body)
         return lose_argument(block, directive, "a size such as 10m, of at most 1024g");
     block.settings->max_body = *size;
 }
@@ -30,7 +30,7 @@ void read_global_time(Block& block, const Directive& directive, Milliseconds& ti
 }
 
 void read_head_buffers(Block& block, const Directive& directive) {
-    constexpr std::uint64_t least = 1U << 10U, most = 64U << 10U; // Stint's bounds
+    constexpr std::uint64_t least = config::smallest_head, most = config::largest_head;
     const auto number = number_of(directive.args[0]);
     const auto size = size_of(directive.args[1]);
     if (!number || !size || *number == 0 || *size == 0)

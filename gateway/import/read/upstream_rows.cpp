@@ -1,4 +1,5 @@
 // Directives of nginx's module upstream, and the blocks map and geo.
+#include "config/schema/schema.hpp"
 #include "import/read/reader.hpp"
 #include "import/syntax/values.hpp"
 
@@ -58,8 +59,8 @@ bool read_server_option(
         read_number(block, directive, *weight, "weight=1 to weight=1000", {1, 1000}, server.weight);
     else if (connections)
         read_number(
-            block, directive, *connections, "max_conns=0 to max_conns=1000000", {0, 1'000'000},
-            server.max_connections);
+            block, directive, *connections, "max_conns=0 to max_conns=1000000",
+            {0, config::most_concurrent}, server.max_connections);
     else if (fails)
         read_for_all(block, directive, block.upstream->max_fails, number_of(*fails));
     else if (timeout)

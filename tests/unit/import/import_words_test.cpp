@@ -203,3 +203,12 @@ TEST_CASE("add_header with always: also on what the draft refuses itself") {
     CHECK(lost(made).empty());
     CHECK(is_valid(made));
 }
+
+TEST_CASE("limit_conn with a larger number than Stint has") {
+    const Imported made = served(
+        "listen 80; location / {\nlimit_conn z 2000000; proxy_pass http://127.0.0.1:1; }",
+        "limit_conn_zone $host zone=z:1m;");
+    CHECK(loses(made, "5:1", "has a larger number than Stint; the draft has 1000000"));
+    check_line(made, "z: {concurrent: 1000000");
+    CHECK(is_valid(made));
+}
