@@ -19,13 +19,6 @@ using config::most_concurrent;
 using config::most_requests;
 using config::most_waiting;
 
-std::string words_of(const Directive& directive) {
-    std::string text = directive.name;
-    for (const std::string& argument : directive.args)
-        text += ' ' + argument;
-    return text + " (" + *directive.at.file + ':' + std::to_string(directive.at.line) + ')';
-}
-
 bool refuses_at_once(const RequestLimit& limit) {
     return limit.delay >= limit.burst;
 }
@@ -172,7 +165,7 @@ const Limits::Entry& Limits::limit_of(
     Entry keyed;
     if (!fill_key(zone->second, key, use.at, keyed))
         return keep(identity, std::move(draft));
-    draft.comments.push_back(words_of(*zone->second.at) + ", " + words_of(use.at) + ".");
+    draft.comments.push_back(zone->second.at->text() + ", " + use.at.text() + ".");
     fill(zone->second, draft);
     draft.body.append(std::move(keyed.body));
     std::ranges::move(keyed.comments, std::back_inserter(draft.comments));
@@ -258,7 +251,7 @@ std::vector<Node> Limits::denials(const std::vector<AccessRule>& rules) {
     if (known == nullptr) {
         Entry draft{.name = names_.take("denied", "denied"), .status = 0};
         draft.comments = {
-            words_of(*rules.front().at) + ": 403 for these, as in nginx; all others pass."};
+            rules.front().at->text() + ": 403 for these, as in nginx; all others pass."};
         draft.body.add("requests", Node::number(most_requests))
             .add("per", Node::word("1s"))
             .add("deny", Node::texts(networks));

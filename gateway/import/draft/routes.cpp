@@ -34,13 +34,6 @@ std::string place_of(const Directive& directive) {
     return directive.name + " (" + directive.at.text() + ")";
 }
 
-std::string shown_words(const Directive& directive) {
-    std::string text = directive.name;
-    for (const std::string& argument : directive.args)
-        text += ' ' + argument;
-    return text + " (" + directive.at.text() + ")";
-}
-
 // True for a regular expression that stands for a prefix of nginx, which may end within a segment.
 bool is_open_prefix(const LocationMatch& match) {
     return match.kind == LocationMatch::Kind::regex && !match.begin.empty() &&
@@ -127,7 +120,7 @@ void Routes::add_answers(const HostedServer& hosted, const std::string& server_n
             refuse(403, context.settings, route);
         else
             answer(context, *by, route);
-        section_.push(std::move(route), {shown_words(*by)});
+        section_.push(std::move(route), {by->text()});
     }
 }
 
@@ -136,7 +129,7 @@ void Routes::add_route(const Context& context, const std::string& host, bool nam
     const Location* const location = context.match.location;
     const bool whole = context.hosted.server->action.kind == Action::Kind::answer;
     comments.push_back(
-        location != nullptr ? shown_words(*location->at)
+        location != nullptr ? location->at->text()
         : whole             ? "all of " + place_of(*context.hosted.server->at)
                             : "the rest of " + place_of(*context.hosted.server->at));
     if (is_open_prefix(context.match))
@@ -252,7 +245,7 @@ Node Routes::body_of(const Context& context, std::vector<std::string>& comments)
             "Refused: " + place_of(*settings.guards.begin()->second) + " guards it in nginx.");
         refuse(403, settings, body);
     } else if (!restrict_access(context, limits, body)) {
-        comments.push_back("Refused: " + shown_words(*settings.access.front().at) + ".");
+        comments.push_back("Refused: " + settings.access.front().at->text() + ".");
     } else if (answers) {
         answer_action(context, action, body);
     } else if (action.kind == Action::Kind::proxy) {

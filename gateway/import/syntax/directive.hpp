@@ -23,6 +23,8 @@ struct Directive {
     Place at;
     bool has_block = false;       // it ended with { } and not with ;
     std::vector<Directive> block; // with what `include` named in the place of the include
+
+    [[nodiscard]] std::string text() const; // "name argument ... (file:line:column)"
 };
 
 // A fault that ends the reading of a configuration.

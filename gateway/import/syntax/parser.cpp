@@ -13,6 +13,13 @@ std::string Place::text() const {
     return *file + ':' + std::to_string(line) + ':' + std::to_string(column);
 }
 
+std::string Directive::text() const {
+    std::string text = name;
+    for (const std::string& argument : args)
+        text += ' ' + argument;
+    return text + " (" + at.text() + ")";
+}
+
 std::string SyntaxFault::text() const {
     return at.text() + ": " + message;
 }
