@@ -1,3 +1,4 @@
+#include "config/values/match_values.hpp"
 #include "import/draft/matches.hpp"
 
 #include <algorithm>
@@ -94,13 +95,12 @@ std::string whole_path_regex(std::string_view pattern, bool ignore_case) {
 std::string encoded_path(std::string_view path) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     std::string out;
-    for (const char c : path) {
-        const auto byte = static_cast<unsigned char>(c);
-        const bool alphanumeric =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (alphanumeric ||
-            std::string_view{"-._~/!$&'()*+,;=:@"}.find(c) != std::string_view::npos) {
-            out += c;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(path[i]);
+        const std::string_view character = path.substr(i, 1);
+        if (character != "%" &&
+            config::character_fault(character, config::PathUse::other).empty()) {
+            out += character;
             continue;
         }
         out += '%';
