@@ -20,12 +20,13 @@ struct Variable {
     bool may_be_empty = false;
 };
 
-constexpr std::string_view ports = "nginx counts spellings of the host with a port by themselves";
+constexpr std::string_view spellings =
+    "nginx counts each spelling of the host, with its letter case and port, by itself";
 constexpr std::array variables{
     Variable{"binary_remote_addr", "client_ip"},
     Variable{"remote_addr", "client_ip"},
     Variable{"host", "host"},
-    Variable{"http_host", "host", ports},
+    Variable{"http_host", "host", spellings},
     Variable{"uri", "path", "paths are compared in Stint's normal form"},
     Variable{"document_uri", "path", "paths are compared in Stint's normal form"},
     Variable{"request_method", "method"},

@@ -99,6 +99,9 @@ TEST_CASE("keys of zones") {
         check_line(made, "z: {concurrent: 1, " + each.expected);
         CHECK(lost(made).empty());
     }
+    check_line(
+        limited("limit_conn z 1;", "limit_conn_zone $http_host zone=z:1m;"),
+        "# Not the same: nginx counts each spelling of the host, with its letter case and port");
     const Imported none = limited("limit_conn z 1;", "limit_conn_zone $request_uri zone=z:1m;");
     REQUIRE(lost(none).size() == 1);
     CHECK(lost(none)[0].find("Stint has no source of keys like $request_uri") != std::string::npos);
