@@ -65,14 +65,21 @@ ShareCounter& ShareClient::counter_of(const std::string& name, const SharedCount
         counter.told = true; // nothing is held
         due_.insert(&counter);
     }
-    limits::LeaseCover* const leases = leases_of(of);
+    if (counter.call == 0)
+        take_report(counter);
+    return counter;
+}
+
+// Counts reported leases as held, so that the store hears of them. The reply to a call sets `told`,
+// so no call may be on its way.
+void ShareClient::take_report(ShareCounter& counter) {
+    limits::LeaseCover* const leases = leases_of(counter.of);
     const std::uint64_t leased = leases != nullptr ? leases->take_report() : 0;
     if (leased == 0)
-        return counter;
+        return;
     counter.held = std::max(counter.held, leased);
     untold_ += counter.told ? 1 : 0;
     counter.told = false;
-    return counter;
 }
 
 void ShareClient::forget(ShareCounter& counter, const Now& now) {
@@ -171,6 +178,7 @@ void ShareClient::recall_at(ShareCounter& counter, SteadyTime when) {
 }
 
 void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& now) {
+    take_report(counter);
     const std::uint64_t kept = leaving_ ? 0 : std::min(share, counter.held);
     const std::uint64_t hold = hold_for(counter, kept, now);
     limits::LeaseCover* const leases = leases_of(counter.of);
@@ -232,10 +240,6 @@ ShareClient::send(std::string name, std::vector<std::string> arguments, const Se
     return call;
 }
 
-void ShareClient::send_beat(const Now& now) {
-    (void)send({}, session_.beat(untold_ == 0, now), {.counter = nullptr, .at = now.steady});
-}
-
 // Looks at a counter that is due: gives up a part that others want or that is idle, and tells the
 // store what has changed.
 void ShareClient::look_after(ShareCounter& counter, const Now& now) {
@@ -280,7 +284,7 @@ SteadyTime ShareClient::tick(const Now& now) {
     while (!sent_.empty() && sent_.begin()->second.at + timeout <= now.steady)
         failed(sent_.begin()->first, now);
     if (session_.state() != SessionState::dead && session_.next_beat() <= now.steady)
-        send_beat(now);
+        (void)send({}, session_.beat(untold_ == 0, now), {.counter = nullptr, .at = now.steady});
     while (!due_.empty() && (*due_.begin())->due <= now.steady && sent_.size() < most_syncs_at_once)
         look_after(**due_.begin(), now);
     SteadyTime next =

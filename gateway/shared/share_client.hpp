@@ -104,6 +104,7 @@ class ShareClient {
     };
 
     [[nodiscard]] ShareCounter& counter_of(const std::string& name, const SharedCounter& of);
+    void take_report(ShareCounter& counter);
     void forget(ShareCounter& counter, const Now& now);
     void schedule(ShareCounter& counter, SteadyTime due);
     void use_share(ShareCounter& counter, std::uint64_t share, const Now& now);
@@ -123,7 +124,6 @@ class ShareClient {
     void note_left(ShareCounter& counter);
     void session_ended(const Reply& reply, const Now& now);
     void trust_answered(const Reply& reply, const Now& now);
-    void send_beat(const Now& now);
     void beaten(const Session::Beaten& beaten, SteadyTime ended, const Now& now);
     void lose_shares(SteadyTime ended, const Now& now);
     void slow_down(ShareCounter& counter, const Now& now);

@@ -139,6 +139,9 @@ void ShareClient::take_grant(
     const bool uses_all = (grew || all_is_counted) && !leaving_;
     take_leases(counter, reply, sent, counter.held + units_at(reply, 6) > counter.number);
     use_share(counter, uses_all ? counter.held : counter.share, now);
+    const limits::LeaseCover* const leases = leases_of(counter.of);
+    if (leases != nullptr && leases->has_report() && !leaving_)
+        return sync(counter, counter.share, now); // reported while the call was on its way
     if (counter.unasked && !leaving_ && counter.share < counter.whole())
         return sync(counter, counter.share, now); // its answer is for those who want
     const bool recalls = number_at(reply, 11) == 1 && !counter.awaits_recall();

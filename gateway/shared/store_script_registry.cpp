@@ -100,6 +100,12 @@ for name, packed in pairs(field) do
     end
 end
 
+-- True if the session may have held shares before the epoch. One that was joining when the store
+-- noted what it has now, may have been active when the store lost the rest.
+local function is_from_before(session)
+    return session.confirms ~= 'n'
+end
+
 -- Gateways of another protocol would not see what these hold. So they are refused while one of these
 -- is heard, and begin an epoch once none is: in it, nobody vouches for what was granted before.
 local foreign = not first and field.protocol ~= protocol
@@ -168,7 +174,8 @@ if field.replid ~= replid or stepped or settled or foreign or (known_epoch ~= ep
             session.heard, session.knows, session.told, session.confirms = now, 0, '-', '0'
             session.span = 0 -- until it tells again
             save(session)
-        elseif stepped or settled then -- nobody tells again what it had used
+        elseif stepped or settled or (is_from_before(session) and session.told == '-') then
+            -- nobody tells what it had used
             base = math.max(base, session.died)
         end
     end
@@ -184,12 +191,6 @@ local function add(id, gateway, state)
     sessions[id] = session
     save(session)
     return session
-end
-
--- True if the session may have held shares before the epoch. One that was joining when the store
--- noted what it has now, may have been active when the store lost the rest.
-local function is_from_before(session)
-    return session.confirms ~= 'n'
 end
 
 -- The session is dead, for good, from `died` on. How long it matters what it held before the epoch,
@@ -241,7 +242,7 @@ local function learn()
         if is_from_before(session) and session.state ~= 'd' then
             if session.told ~= epoch or session.confirms ~= '1' then return end
             confirmed = true
-        elseif is_from_before(session) and session.died > since and session.told ~= epoch then
+        elseif is_from_before(session) and session.died >= since and session.told ~= epoch then
             untold = math.max(untold, session.died)
         end
     end

@@ -18,8 +18,8 @@ local steady = now - jumped -- what counters note does not jump with the clock
 
 -- What a session has told last of the counter: its share, what it wants and needs, the call, its
 -- turn; for a lock when that was, for a token bucket the number that it holds parts of; its span, and
--- the epoch in which it has told. If its files have a larger burst, its span is longer, and what it
--- has used counts for so long, whoever asks.
+-- the epoch in which it has told. If its file has or had a larger burst, its span is longer, and what
+-- it has used counts for so long, whoever asks.
 local entries, span = {}, own_span
 for id, packed in pairs(counter) do
     local hold, want, need, its_seq, turn, of, its_span, told_in =
@@ -28,6 +28,7 @@ for id, packed in pairs(counter) do
         entries[id] = {id = id, hold = tonumber(hold), want = tonumber(want), need = tonumber(need),
                        seq = tonumber(its_seq), turn = tonumber(turn), of = tonumber(of), told_in = tonumber(told_in)}
         span = math.max(span, tonumber(its_span))
+        if id == me then own_span = math.max(own_span, tonumber(its_span)) end
     end
 end
 
@@ -76,7 +77,7 @@ if quiet and field.learned ~= epoch then
     for _, session in pairs(sessions) do
         local untold = is_from_before(session) and session.told ~= epoch
         if untold and session.state ~= 'd' then quiet = false end
-        if untold and session.died > since and now < session.died + span then quiet = false end
+        if untold and session.died >= since and now < session.died + span then quiet = false end
     end
 end
 

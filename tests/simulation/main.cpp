@@ -101,6 +101,12 @@ ScheduleTerms random_terms(std::uint64_t seed, const Mode& mode) {
         terms.other_number = 1 + random() % (2 * terms.number);
         terms.other_burst = 1 + random() % (2 * terms.other_number);
     }
+    if (seed % 8 == 7) { // spans longer than a session
+        terms.per *= mode.lock ? 2 : 5;
+        terms.demand *= 2;
+        terms.length = 12s;
+        terms.trusted_at = 1200ms; // else what is held in the first seconds is too little
+    }
     if (!mode.lock && random() % 3 == 0)
         for (int gateway = 0; gateway < terms.gateways; ++gateway)
             terms.costs.push_back(1 + random() % terms.number);

@@ -493,6 +493,44 @@ inline constexpr Scenario all[] = {
          of.busy(2, ms(15'000), ms(16'500));
      },
      Scenario::Breaks::number, 10, 0, 3, limits::Anchor::first_request, false, 300, 10, 17s, 40},
+    {"a gateway has used its burst, reloads with a lower one, and dies", 300ms,
+     "a session's span is that of its latest file",
+     [](Simulation& of) {
+         of.reload(1, 10, 10);
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+             of.start(2);
+         });
+         of.busy(0, ms(12'000), ms(13'000));
+         of.at(ms(13'000), [&] { of.reload(0, 10, 10); });
+         of.busy(0, ms(13'000), ms(13'200));
+         of.busy(1, ms(13'300), ms(13'350));
+         of.at(ms(13'800), [&] { of.kill(0); });
+         of.busy(1, ms(15'500), ms(16'000));
+         of.busy(2, ms(16'000), ms(17'500));
+     },
+     Scenario::Breaks::number, 10, 0, 3, limits::Anchor::first_request, false, 300, 10, 18s, 40},
+    // The store ends gateway 1's session with gateway 0's beat of 4,006.7 ms, whose reply is lost.
+    {"a gateway dies before it can tell, and the store fails over when it has just noticed", 2s,
+     "an epoch begins without those that died untold",
+     [](Simulation& of) {
+         start_both(of);
+         of.at(ms(900), [&] { of.trust(0); });
+         of.at(ms(2500), [&] { of.remember(); });
+         of.busy(1, ms(2510), ms(3600));
+         of.at(ms(3000), [&] {
+             of.cut_off(1, ms(9000));
+             of.fail_over();
+         });
+         of.at(ms(4006) + 860'000, [&] {
+             of.remember();
+             of.fail_over();
+             of.cut_off(0, ms(4007) + 860'000);
+         });
+         of.busy(0, ms(3800), ms(7900));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 8s, 8},
     {"a gateway gives all up, and the store forgets that", 300ms,
      "what a gateway has given up counts again if the store has lost that",
      [](Simulation& of) {

@@ -386,6 +386,13 @@ Outcome Simulation::run() {
         clone_and_reload();
         at(between(1300ms, 3s), [this] { faults(); });
     }
+    if (terms_.trusted_at > 0ns)
+        at(terms_.trusted_at.count(), [this] {
+            for (const auto& gateway : gateways_)
+                if (gateway->life != 0 &&
+                    gateway->client->session().state() == SessionState::active)
+                    return trust(gateway->index);
+        });
     if (terms_.faults_for > 0ns)
         at(terms_.faults_for.count(), [this] { end_faults(); });
     if (terms_.migrates)

@@ -48,6 +48,9 @@ struct ScheduleTerms {
     Duration most_lost = std::chrono::milliseconds{300}; // of the store's latest writes
     bool starts = true;                                  // the gateways start by themselves
     bool faults = true; // of the network, the clocks, the store, and the gateways
+    // When an operator says that no gateway holds what the store does not know of; 0: nobody does.
+    // Faults come later.
+    Duration trusted_at{};
     // After so long there are no faults any more, and some seconds later one gateway has all the
     // clients (Outcome::remaining). 0: faults go on.
     Duration faults_for{};

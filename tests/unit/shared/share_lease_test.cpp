@@ -104,6 +104,23 @@ TEST_CASE("leases from before a lock was shared are told, also if its counter is
     CHECK_FALSE(gateway.leases().has_report());
 }
 
+TEST_CASE("leases that are reported while a call is on its way are told right after its reply") {
+    LockGateway gateway;
+    gateway.join();
+    CHECK(gateway.want() == Wanted::asked);
+    const limits::Charge slot{.limit = gateway.limit.get(), .quota = 1, .ignore_share = true};
+    const limits::Permit leased = std::move(limits::try_admit({&slot, 1}, gateway.now).permit);
+    REQUIRE(leased.holds_slots());
+    gateway.leases().report(1);
+    CHECK(gateway.want() == Wanted::asked);
+    CHECK(gateway.hold() == "0");
+    CHECK(gateway.syncs() == 1);
+    gateway.answer(gateway.lock_reply(0, 0, 1)); // of a store that does not know of it
+    CHECK(gateway.syncs() == 2);
+    CHECK(gateway.hold() == "1");
+    CHECK_FALSE(gateway.leases().has_report());
+}
+
 TEST_CASE("a slot that is given up takes its fencing numbers along") {
     LockGateway gateway;
     gateway.join();
