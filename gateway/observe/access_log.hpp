@@ -2,6 +2,7 @@
 // is full or fails, lines are dropped and counted; requests never wait for it.
 #pragma once
 
+#include "base/log_target.hpp"
 #include "base/time.hpp"
 #include "observe/outcome.hpp"
 
@@ -50,11 +51,7 @@ void format(std::string& out, const AccessRecord& record);
 
 class AccessLog {
   public:
-    struct Target {
-        enum class Kind : std::uint8_t { standard_output, file, off } kind = Kind::standard_output;
-        std::string path;
-        friend bool operator==(const Target&, const Target&) = default;
-    };
+    using Target = LogTarget;
 
     // Starts the writer thread. A file that cannot be opened is reported to the operational log and
     // retried every second; until then lines are dropped and counted.

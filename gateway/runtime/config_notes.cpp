@@ -142,8 +142,8 @@ std::vector<std::string> config_notes(const config::Config& config) {
         note_stars(route, notes);
         note_variables("route", route.name, route.shaping, notes);
     }
-    if (config.access_log.target == config::AccessLog::Target::file)
-        note_folder("access_log", config.access_log.path, notes);
+    if (config.access_log.target.kind == LogTarget::Kind::file)
+        note_folder("access_log", config.access_log.target.path, notes);
     if (config.state)
         note_folder("state", config.state->file, notes);
     return notes;

@@ -26,19 +26,6 @@ constexpr auto first_resolution = 2s;
 
 constexpr std::string_view drain_begins = "stopping: finishing the requests in flight";
 
-observe::AccessLog::Target target_of(const config::AccessLog& log) {
-    using Kind = observe::AccessLog::Target::Kind;
-    switch (log.target) {
-    case config::AccessLog::Target::standard_output:
-        return {Kind::standard_output, {}};
-    case config::AccessLog::Target::file:
-        return {Kind::file, log.path};
-    case config::AccessLog::Target::off:
-        break;
-    }
-    return {Kind::off, {}};
-}
-
 std::size_t worker_count(const config::Config& config) {
     return config.workers.count > 0 ? config.workers.count : usable_cores().size();
 }
@@ -58,7 +45,7 @@ std::string in_force(std::uint64_t generation) {
 
 Gateway::Gateway(config::Config config, std::filesystem::path file, config::Environment environment)
     : manager_{environment}, signals_{control_},
-      access_log_{target_of(config.access_log)}, openings_{registry_, net::read_clocks().wall},
+      access_log_{config.access_log.target}, openings_{registry_, net::read_clocks().wall},
       pool_{control_, registry_, openings_}, watchdog_{control_, pool_, manager_},
       store_{
           std::move(config), std::move(file), registry_, control_.get_executor(),
@@ -225,7 +212,7 @@ void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Open
     pool_.post(
         [book = addresses_](proxy::Context& context) { context.origins.pools().apply(book); });
     renumber_queues(pool_, store_.with_other_numbers(compiled));
-    access_log_.set_target(target_of(config.access_log));
+    access_log_.set_target(config.access_log.target);
     spdlog::set_level(spdlog::level::from_str(config.log_level));
     store_.put_in_force(std::move(loaded), std::move(compiled));
     declare_locks(

@@ -10,6 +10,7 @@
 #include "base/ip_address.hpp"
 #include "base/load_bounds.hpp"
 #include "base/log_rules.hpp"
+#include "base/log_target.hpp"
 #include "base/path_rules.hpp"
 #include "base/regex.hpp"
 #include "base/time_zone.hpp"
@@ -127,9 +128,7 @@ struct MinRate {
 };
 
 struct AccessLog {
-    enum class Target : std::uint8_t { standard_output, file, off };
-    Target target = Target::standard_output;
-    std::string path; // for Target::file
+    LogTarget target;
     LogRules rules{};
 };
 

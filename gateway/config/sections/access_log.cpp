@@ -18,15 +18,14 @@ void read_target(const Field& field, const Value& value, AccessLog& log, LoadSta
     if (!text)
         return;
     if (*text == "stdout") {
-        log.target = AccessLog::Target::standard_output;
+        log.target = {};
     } else if (*text == "off") {
-        log.target = AccessLog::Target::off;
+        log.target = {LogTarget::Kind::off, {}};
     } else if (const auto path = value.as("the path of a file", parse_file_path)) {
-        log.target = AccessLog::Target::file;
-        log.path = (loading.folder / *path).string();
+        log.target = {LogTarget::Kind::file, (loading.folder / *path).string()};
         std::error_code error;
-        if (std::filesystem::is_directory(log.path, error))
-            value.wrong(in_quotes(log.path) + " is a folder; expected the path of a file");
+        if (std::filesystem::is_directory(log.target.path, error))
+            value.wrong(in_quotes(log.target.path) + " is a folder; expected the path of a file");
     }
 }
 
@@ -56,11 +55,11 @@ constexpr std::array access_log_table{
         {.kind = FieldType::Kind::text, .name = "stdout, off, or path of a file"},
         &read_target,
         [](const Field& field, const AccessLog& log, const Config&, Shown::Map& members) {
-            using Target = AccessLog::Target;
+            using Kind = LogTarget::Kind;
             add(members, field.key,
-                log.target == Target::file              ? absolute_file(log.path)
-                : log.target == Target::standard_output ? "stdout"
-                                                        : "off");
+                log.target.kind == Kind::file              ? absolute_file(log.target.path)
+                : log.target.kind == Kind::standard_output ? "stdout"
+                                                           : "off");
         }),
     LogRow::other(
         {.key = "fields",

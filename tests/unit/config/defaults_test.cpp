@@ -57,7 +57,7 @@ TEST_CASE("what is left out has its default") {
     CHECK_FALSE(config.paths.routes_absolute_form);
     CHECK_FALSE(config.hop.forwarded);
     CHECK(!config.hop.via);
-    CHECK(config.access_log.target == AccessLog::Target::standard_output);
+    CHECK(config.access_log.target == LogTarget{});
     CHECK(config.log_level == "info");
     CHECK_FALSE(config.listeners[0].half_close_allowed);
     CHECK_FALSE(config.listeners[0].http2.offered);
@@ -125,8 +125,9 @@ routes:
     CHECK(config.listeners[2].address.host == "/run/s");
     CHECK(config.admin->read_only);
     CHECK(config.heads.max_head == 65'536);
-    CHECK(config.access_log.target == AccessLog::Target::file);
-    CHECK(config.access_log.path == "logs/access.json");
+    const bool as_written =
+        config.access_log.target == LogTarget{LogTarget::Kind::file, "logs/access.json"};
+    CHECK(as_written);
     CHECK(config.access_log.rules.fields == std::vector<std::string>{"x-api-key"});
     CHECK(config.log_level == "debug");
     CHECK(config.upstreams[0].endpoints[1].port == 80);
@@ -212,7 +213,7 @@ TEST_CASE("relative paths begin at the configuration's folder") {
 
     REQUIRE(result.has_value());
     CHECK(result->admin->token_file == (folder.path() / "token").string());
-    CHECK(result->access_log.path == (folder.path() / "access.json").string());
+    CHECK(result->access_log.target.path == (folder.path() / "access.json").string());
 }
 
 TEST_CASE("a token for reading does not go without one for changes") {

@@ -22,7 +22,7 @@ TEST_CASE("the documented configuration gives exactly what it says") {
     CHECK(config.timeouts.drain == 10s);
     CHECK(config.load.max_connections == 10'000);
     CHECK(config.heads.max_head == 16'384);
-    CHECK(config.access_log.target == AccessLog::Target::standard_output);
+    CHECK(config.access_log.target == LogTarget{});
     REQUIRE(config.upstreams.size() == 1);
     CHECK(config.upstreams[0].name == "shop");
     REQUIRE(config.upstreams[0].endpoints.size() == 1);
