@@ -1,6 +1,48 @@
 #include "admin/reload.hpp"
 
+#include "observe/json_line.hpp"
+
+#include <sodium/crypto_hash_sha256.h>
+#include <sodium/utils.h>
+
+#include <array>
+
 namespace stint::admin {
+namespace {
+
+std::string_view name_of(runtime::ReloadCause cause) {
+    switch (cause) {
+    case runtime::ReloadCause::start:
+        return "start";
+    case runtime::ReloadCause::signal:
+        return "signal";
+    case runtime::ReloadCause::api:
+        return "api";
+    case runtime::ReloadCause::watch:
+        break;
+    }
+    return "watch";
+}
+
+std::string sha256_of(std::string_view text) {
+    std::array<unsigned char, crypto_hash_sha256_BYTES> hash{};
+    ::crypto_hash_sha256(
+        hash.data(), reinterpret_cast<const unsigned char*>(text.data()), text.size());
+    std::string digits(2 * hash.size() + 1, '\0'); // with a final zero
+    ::sodium_bin2hex(digits.data(), digits.size(), hash.data(), hash.size());
+    digits.pop_back();
+    return digits;
+}
+
+// Leaves out everything from the first quote to the last: a quoted text may itself have quotes.
+std::string without_quotes(std::string text) {
+    const std::size_t first = text.find('"');
+    if (const std::size_t last = text.rfind('"'); first != last)
+        text.replace(first, last - first + 1, "\"…\"");
+    return text;
+}
+
+} // namespace
 
 Response reload_response(const runtime::ReloadReport& report, std::uint64_t generation) {
     if (report.applied)
@@ -14,8 +56,29 @@ Response reload_response(const runtime::ReloadReport& report, std::uint64_t gene
 Response reload(runtime::Gateway& gateway) {
     if (!gateway.ready())
         return problem(503, "The gateway is stopping; nothing is changed any more.");
-    const runtime::ReloadReport report = gateway.reload();
+    const runtime::ReloadReport report = gateway.reload(runtime::ReloadCause::api);
     return reload_response(report, gateway.compiled().snapshot->generation);
+}
+
+Json last_reload_json(
+    const runtime::LastReload& last,
+    std::uint64_t generation,
+    std::string_view config,
+    bool with_quotes) {
+    std::string at;
+    observe::append_rfc3339(at, last.at);
+    Json json{{"at", at}, {"by", name_of(last.by)}, {"applied", last.report.applied}};
+    if (last.report.applied) {
+        json["notes"] = last.report.notes;
+    } else {
+        Json errors = Json::array();
+        for (const std::string& error : last.report.errors)
+            errors.push_back(with_quotes ? error : without_quotes(error));
+        json["errors"] = std::move(errors);
+    }
+    json["generation"] = generation;
+    json["config_sha256"] = sha256_of(config);
+    return json;
 }
 
 } // namespace stint::admin

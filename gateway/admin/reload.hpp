@@ -1,10 +1,13 @@
-// POST /config/reload: reloads the configuration file.
+// POST /config/reload reloads the configuration file; GET /config/last_reload returns the result
+// of the last reload.
 #pragma once
 
 #include "admin/message.hpp"
 #include "runtime/gateway.hpp"
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace stint::admin {
 
@@ -14,5 +17,14 @@ reload_response(const runtime::ReloadReport& report, std::uint64_t generation);
 
 // Reloads the configuration; returns 503 if the gateway is stopping.
 [[nodiscard]] Response reload(runtime::Gateway& gateway);
+
+// Returns the body of GET /config/last_reload. generation, config: of what is in force, `config` as
+// the body of GET /config. with_quotes: errors quote the file, which may have secrets. Without it
+// all that they quote is left out.
+[[nodiscard]] Json last_reload_json(
+    const runtime::LastReload& last,
+    std::uint64_t generation,
+    std::string_view config,
+    bool with_quotes);
 
 } // namespace stint::admin

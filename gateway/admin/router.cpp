@@ -12,12 +12,13 @@
 namespace stint::admin {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Endpoint>, 15> paths{{
+constexpr std::array<std::pair<std::string_view, Endpoint>, 16> paths{{
     {"/changes", Endpoint::changes},
     {"/metrics", Endpoint::metrics},
     {"/healthz", Endpoint::healthz},
     {"/readyz", Endpoint::readyz},
     {"/config", Endpoint::config},
+    {"/config/last_reload", Endpoint::last_reload},
     {"/config/reload", Endpoint::reload},
     {"/cooldowns", Endpoint::cooldowns},
     {"/explain", Endpoint::explain},
@@ -53,8 +54,10 @@ std::optional<std::vector<std::string>> decoded_segments(std::string_view path) 
 Response nothing_here() {
     return problem(
         404,
-        "There is nothing here. There are /metrics, /healthz, /readyz, /config, /changes, "
-        "/cooldowns, /limits, /limits/NAME, /limits/NAME/top, /v1/locks, /v1/locks/NAME, /routes, "
+        "There is nothing here. There are /metrics, /healthz, /readyz, /config, "
+        "/config/last_reload, "
+        "/changes, /cooldowns, /limits, /limits/NAME, /limits/NAME/top, /v1/locks, /v1/locks/NAME, "
+        "/routes, "
         "/stores, /upstreams, /version; by POST /explain, /config/reload, /limits/NAME/block and "
         "/unblock, /stores/NAME/trust, /upstreams/NAME/endpoints/ENDPOINT/drain and /enable; by "
         "PUT and DELETE "

@@ -38,6 +38,7 @@ enum class Endpoint : std::uint8_t {
     version,
     explain, // changes nothing; POST because it takes a body
     reload,
+    last_reload, // the cause and the result of the last reload
 };
 
 struct Target {

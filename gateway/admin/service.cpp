@@ -204,6 +204,18 @@ Response changes(const runtime::Gateway& gateway, const char* member) {
     return json_response(json);
 }
 
+Response configuration(const Service& service) {
+    return json_response(config_json(service.gateway.config(), service.running));
+}
+
+// Errors quote the file only to those who could have them from a reload of their own.
+Response last_reload(const Service& service, const Request& request) {
+    const runtime::Gateway& gateway = service.gateway;
+    return json_response(last_reload_json(
+        gateway.last_reload(), gateway.compiled().snapshot->generation, configuration(service).body,
+        !refuse_change(request, service.policy)));
+}
+
 bool needs_counters(Endpoint endpoint) {
     return endpoint == Endpoint::metrics || endpoint == Endpoint::routes ||
            endpoint == Endpoint::upstreams;
@@ -217,7 +229,7 @@ Response at_once(Service& service, const Target& target, const Request& request)
     case Endpoint::readyz:
         return readiness(gateway);
     case Endpoint::config:
-        return json_response(config_json(gateway.config(), service.running));
+        return configuration(service);
     case Endpoint::limits:
         return all_limits(gateway);
     case Endpoint::limit:
@@ -248,6 +260,8 @@ Response at_once(Service& service, const Target& target, const Request& request)
         auto refusal = refuse_change(request, service.policy);
         return refusal ? std::move(*refusal) : reload(gateway);
     }
+    case Endpoint::last_reload:
+        return last_reload(service, request);
     case Endpoint::drain:
     case Endpoint::enable:
         return drain_or_enable(service, target, request, target.endpoint == Endpoint::drain);

@@ -27,7 +27,7 @@ std::string compiler() {
 
 } // namespace
 
-Json version_json(const runtime::Gateway& gateway) {
+Json version_json(runtime::Gateway& gateway) {
     std::string started_at;
     observe::append_rfc3339(started_at, gateway.started_at());
     const auto uptime =
@@ -38,7 +38,7 @@ Json version_json(const runtime::Gateway& gateway) {
         {"boost", boost_version()},
         {"started_at", started_at},
         {"uptime_ms", std::max<std::int64_t>(uptime.count(), 0)},
-        {"workers", gateway.workers()},
+        {"workers", gateway.pool().size()},
         {"listening", gateway.listening()},
         {"config_file", gateway.store().file().string()},
         {"config_generation", gateway.compiled().snapshot->generation}};

@@ -6,6 +6,6 @@
 
 namespace stint::admin {
 
-[[nodiscard]] Json version_json(const runtime::Gateway& gateway);
+[[nodiscard]] Json version_json(runtime::Gateway& gateway);
 
 } // namespace stint::admin

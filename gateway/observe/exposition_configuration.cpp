@@ -76,6 +76,10 @@ void add_configuration(Page& page, const ProcessFigures& figures) {
     auto reloads = page.counter("stint_config_reloads_total", "Attempts to reload, by result.");
     reloads.add({{"result", "ok"}}, figures.config_reloads);
     reloads.add({{"result", "failed"}}, figures.config_reload_failures);
+    page.gauge(
+            "stint_config_last_reload_success",
+            "1 if the last reload was applied, or none has been; 0 if it failed.")
+        .add({}, std::uint64_t{figures.config_in_force});
     add_certificates(page, figures);
     if (figures.state)
         add_state(page, *figures.state);

@@ -33,8 +33,12 @@ void CertificateWatcher::start() {
 
 void CertificateWatcher::look() {
     keys_->rotate(net::read_steady_clock());
-    if (files_.look())
-        ++(reload_() ? reloads_ : failures_);
+    if (!left_ && files_.look())
+        read_again();
+}
+
+void CertificateWatcher::read_again() {
+    ++(reload_() ? reloads_ : failures_);
 }
 
 void CertificateWatcher::stop() {

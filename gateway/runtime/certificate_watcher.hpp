@@ -29,6 +29,10 @@ class CertificateWatcher {
     void stop();
     // Sets the files to watch, by the stamps of the contents that are in use.
     void use(FileStamps stamps) { files_.use(std::move(stamps)); }
+    // Leaves it to the caller to detect changes of the files, or no longer.
+    void leave_files(bool left) noexcept { left_ = left; }
+    // Reads the files again, and counts that.
+    void read_again();
 
     [[nodiscard]] std::uint64_t reloads() const noexcept { return reloads_; }
     [[nodiscard]] std::uint64_t failures() const noexcept { return failures_; }
@@ -42,6 +46,7 @@ class CertificateWatcher {
     ChangedFiles files_;
     std::uint64_t reloads_ = 0;
     std::uint64_t failures_ = 0;
+    bool left_ = false;
     bool stopped_ = false;
 };
 

@@ -36,10 +36,25 @@ std::uint64_t ConfigStore::generation() const noexcept {
 }
 
 Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_file() {
+    if (tried_.empty())
+        tried_.push_back({file_.string()});
+    read_contents(tried_);
     auto loaded = config::load_file(file_, environment_);
     if (!loaded)
         return std::move(loaded).error();
+    try_files_of(*loaded, tried_.front());
     return this->loaded(std::move(*loaded));
+}
+
+void ConfigStore::begin_with(FileContent read) {
+    try_files_of(config(), std::move(read));
+}
+
+// The configuration names files that are read only after this; `read` is read already.
+void ConfigStore::try_files_of(const config::Config& config, FileContent read) {
+    tried_ = files_read_by(config, file_);
+    read_contents(tried_);
+    tried_.front() = std::move(read);
 }
 
 Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_certificates() {

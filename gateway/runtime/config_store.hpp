@@ -10,6 +10,7 @@
 #include "runtime/compile.hpp"
 #include "runtime/limit_changes.hpp"
 #include "runtime/tls_objects.hpp"
+#include "runtime/watch/file_contents.hpp"
 #include "tls/ticket_keys.hpp"
 #include "upstream/endpoint_group.hpp"
 
@@ -67,10 +68,18 @@ class ConfigStore {
     [[nodiscard]] std::uint64_t generation() const noexcept;
 
     // Reads the configuration file and the TLS files that it names, or returns every error. Reuses
-    // the TLS objects in force whose files and settings have not changed.
+    // the TLS objects in force whose files and settings have not changed. Sets tried().
     [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_file();
     // Reads only the TLS files again, for the configuration in force.
     [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_certificates();
+
+    // Sets tried() for the configuration that the constructor has got, before its TLS files are
+    // read. read: the configuration file as it was before it was loaded.
+    void begin_with(FileContent read);
+    // Returns the files that the last read_file() or begin_with() was about, and what was in them
+    // right before they were read. Of a file with mistakes in its YAML, the others are those of the
+    // time before. With `watch` off it is the configuration file alone.
+    [[nodiscard]] const FileContents& tried() const noexcept { return tried_; }
 
     // Compiles a configuration without putting it in force. Existing limits and endpoints keep
     // their state. Routes, limits and upstreams without a metric slot get one.
@@ -109,6 +118,7 @@ class ConfigStore {
 
   private:
     [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> loaded(config::Config config);
+    void try_files_of(const config::Config& config, FileContent read);
 
     const std::filesystem::path file_;
     const config::Environment environment_;
@@ -120,6 +130,7 @@ class ConfigStore {
     const std::shared_ptr<tls::TicketKeys> ticket_keys_;
     LoadedConfigPtr in_force_;
     Compiled compiled_;
+    FileContents tried_;
 };
 
 } // namespace stint::runtime

@@ -72,8 +72,9 @@ observe::ProcessFigures Gateway::collect_metrics() const {
     observe::ProcessFigures figures;
     figures.version = version;
     figures.config_generation = store_.generation();
-    figures.config_reloads = reloads_;
-    figures.config_reload_failures = reload_failures_;
+    figures.config_reloads = reloads_.applied();
+    figures.config_reload_failures = reloads_.failed();
+    figures.config_in_force = reloads_.last().report.applied;
     figures.start_time_seconds =
         std::chrono::duration<double>(started_at_.time_since_epoch()).count();
     figures.workers = pool_.size();

@@ -64,7 +64,11 @@ Gateway::Gateway(config::Config config, std::filesystem::path file, config::Envi
       changes_{
           control_, openings_.locks(), openings_.queue(),
           [this](const auto& targets) { publish_changes(targets); }},
-      certificates_{control_, store_.ticket_keys(), [this] { return reload_certificates(); }} {}
+      certificates_{control_, store_.ticket_keys(), [this] { return reload_certificates(); }},
+      watch_{
+          control_,
+          {.everything = [this] { (void)reload(ReloadCause::watch); },
+           .certificates = [this] { certificates_.read_again(); }}} {}
 
 Gateway::~Gateway() {
     store_.stop_stores(); // before the workers end, to which the stores post answers
@@ -72,12 +76,13 @@ Gateway::~Gateway() {
     persistence_.reset(); // writes leases, so the lock manager must still exist
 }
 
-Result<void, std::string> Gateway::start() {
+Result<void, std::string> Gateway::start(FileContent read) {
     for (const int number : {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2})
         signals_.add(number); // a signal during the start is handled once run() is called
     deliver_held_signals();
     raise_open_files_limit(config().load.max_connections);
     pool_.make(worker_count(config()), access_log_);
+    store_.begin_with(std::move(read));
     auto loaded = store_.read_certificates();
     if (!loaded)
         return loaded.error().front().text();
@@ -103,8 +108,10 @@ Result<void, std::string> Gateway::start() {
     return_free_memory(); // reading a large file takes more memory than its configuration keeps
     pool_.start(config().workers.pin);
     started_at_ = net::read_clocks().wall;
+    reloads_.begin(started_at_);
     started_ = true;
     certificates_.start();
+    watch_files();
     for (const std::string& address : listening())
         spdlog::info("listening on {}", address);
     if (config().permits)
@@ -142,10 +149,39 @@ void Gateway::await_former_holders() {
         ceil_ms(grace));
 }
 
-ReloadReport Gateway::reload() {
-    ReloadReport report;
+ReloadReport Gateway::reload(ReloadCause by) {
     if (!stopping_)
         manager_.reloading(net::read_steady_clock());
+    const WallTime at = now().wall;
+    ReloadReport report = read_and_apply();
+    if (report.applied)
+        spdlog::info("{}", in_force(store_.generation()));
+    else
+        spdlog::error("the configuration was not reloaded, the former one stays in force");
+    for (const std::string& error : report.errors)
+        spdlog::error("{}", error);
+    for (const std::string& note : report.notes)
+        spdlog::info("{}", note);
+    reloads_.add({at, by, report});
+    watch_files();
+    if (!stopping_)
+        manager_.ready(
+            in_force(store_.generation()) + (report.applied ? "" : ": the last reload has failed"));
+    return report;
+}
+
+// Watches what the last reload has read. Only while all of it is in force, the watch stands in for
+// CertificateWatcher: a configuration file with a mistake must not keep certificates from being
+// renewed.
+void Gateway::watch_files() {
+    const bool applied = reloads_.last().report.applied;
+    watch_.use(store_.tried(), applied, config().watch);
+    certificates_.leave_files(config().watch && applied);
+}
+
+// The part of a reload that may fail.
+ReloadReport Gateway::read_and_apply() {
+    ReloadReport report;
     if (stopping_) {
         report.errors.push_back("the gateway is stopping");
     } else if (auto loaded = store_.read_file(); !loaded) {
@@ -164,29 +200,18 @@ ReloadReport Gateway::reload() {
         report.notes = swap_in(std::move(*loaded), std::move(*opened));
         report.applied = true;
     }
-    ++(report.applied ? reloads_ : reload_failures_);
-    if (report.applied)
-        spdlog::info("{}", in_force(store_.generation()));
-    else
-        spdlog::error("the configuration was not reloaded, the former one stays in force");
-    for (const std::string& error : report.errors)
-        spdlog::error("{}", error);
-    for (const std::string& note : report.notes)
-        spdlog::info("{}", note);
-    if (!stopping_)
-        manager_.ready(
-            in_force(store_.generation()) + (report.applied ? "" : ": the last reload has failed"));
     return report;
 }
 
 // Puts a configuration in force while traffic flows. Returns the notes for ReloadReport.
 std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::Opened opened) {
     const std::uint64_t generation = store_.generation() + 1;
-    Compiled next = compiled_from(*loaded, generation);
+    const LimitChanges& changes = changes_.overlay().limits();
+    Compiled next = store_.compiled_from(*loaded, changes, generation);
     std::vector<std::string> notes = store_.reload_notes(loaded->config, next);
     const std::vector<std::string> forgotten = changes_.forget_limits(store_.limits_ended_by(next));
     if (!forgotten.empty())
-        next = compiled_from(*loaded, generation);
+        next = store_.compiled_from(*loaded, changes, generation);
     notes.insert(notes.end(), forgotten.begin(), forgotten.end());
     listeners_.set_socket_files(loaded->config, notes);
     resolver_.watch(next.host_names);
@@ -196,10 +221,6 @@ std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::O
     apply(std::move(loaded), std::move(next), std::move(opened));
     save_changes();
     return notes;
-}
-
-Compiled Gateway::compiled_from(const LoadedConfig& loaded, std::uint64_t generation) {
-    return store_.compiled_from(loaded, changes_.overlay().limits(), generation);
 }
 
 void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened) {
@@ -243,7 +264,8 @@ bool Gateway::reload_certificates() {
         return false;
     }
     use(**loaded);
-    Compiled compiled = compiled_from(**loaded, store_.generation());
+    Compiled compiled =
+        store_.compiled_from(**loaded, changes_.overlay().limits(), store_.generation());
     apply(std::move(*loaded), std::move(compiled), {});
     spdlog::info("certificates have changed and were read again");
     return true;
@@ -299,11 +321,12 @@ ChangeWriter::Unwritten Gateway::unsaved() const {
 // Compiles the first configuration with the changes that operators made before the restart.
 Compiled Gateway::first_compiled(const LoadedConfig& loaded) {
     const std::uint64_t generation = store_.generation() + 1;
-    Compiled compiled = compiled_from(loaded, generation);
+    const LimitChanges& changes = changes_.overlay().limits();
+    Compiled compiled = store_.compiled_from(loaded, changes, generation);
     if (!persistence_)
         return compiled;
     changes_.restore(still_valid(persistence_->take_saved_changes(), compiled), loaded.config);
-    return changes_.overlay().limits().empty() ? compiled : compiled_from(loaded, generation);
+    return changes.empty() ? compiled : store_.compiled_from(loaded, changes, generation);
 }
 
 void Gateway::run() {
@@ -335,7 +358,7 @@ void Gateway::on_signal(int number) {
     switch (number) {
     case SIGHUP:
         access_log_.reopen();
-        (void)reload();
+        (void)reload(ReloadCause::signal);
         return;
     case SIGUSR1:
         spdlog::info("SIGUSR1: reopening the access log");
@@ -352,6 +375,7 @@ void Gateway::on_signal(int number) {
 void Gateway::begin_stop() {
     const bool again = std::exchange(stopping_, true);
     manager_.stopping();
+    watch_.stop();
     if (again)
         return drain({}, "stopping at once");
     const routing::SnapshotPtr& snapshot = compiled().snapshot;

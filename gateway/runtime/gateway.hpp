@@ -14,8 +14,10 @@
 #include "runtime/listener_set.hpp"
 #include "runtime/operator_changes.hpp"
 #include "runtime/queue_timer_thread.hpp"
+#include "runtime/reload_history.hpp"
 #include "runtime/saved_changes.hpp"
 #include "runtime/service_manager.hpp"
+#include "runtime/watch/config_watch.hpp"
 #include "runtime/watchdog.hpp"
 #include "runtime/worker_pool.hpp"
 #include "upstream/resolver.hpp"
@@ -37,16 +39,6 @@ namespace stint::runtime {
 
 class Persistence;
 
-// The result of a reload.
-struct ReloadReport {
-    bool applied = false;
-    // Reasons why the configuration was not applied, each as "file:line:column: …" if the place is
-    // known.
-    std::vector<std::string> errors;
-    // A line for each limit that was reset and each changed setting that needs a restart.
-    std::vector<std::string> notes;
-};
-
 class Gateway {
   public:
     // file, environment: read again by a reload.
@@ -56,17 +48,19 @@ class Gateway {
     Gateway(const Gateway&) = delete;
     Gateway& operator=(const Gateway&) = delete;
 
-    // Opens every listener and starts the workers. The error is one human-readable line.
-    [[nodiscard]] Result<void, std::string> start();
+    // Opens every listener and starts the workers. read: the configuration file as it was before
+    // the configuration was loaded from it. The error is one human-readable line.
+    [[nodiscard]] Result<void, std::string> start(FileContent read);
 
     // Serves until SIGTERM, SIGINT or SIGQUIT, then (after timeouts.drain_delay) drains and
     // returns; a second of these cuts both short. SIGHUP reloads the configuration and reopens the
-    // access log, SIGUSR1 only reopens the log.
+    // access log, SIGUSR1 only reopens the log. With `watch` changed files are reloaded, too.
     void run();
 
     // Reads the configuration file again and puts it in force. After any error the former
     // configuration stays in force.
-    ReloadReport reload();
+    ReloadReport reload(ReloadCause by);
+    [[nodiscard]] const LastReload& last_reload() const noexcept { return reloads_.last(); }
 
     // --- for the admin listener ---
     [[nodiscard]] net::asio::io_context& control() noexcept { return control_; }
@@ -75,7 +69,6 @@ class Gateway {
     [[nodiscard]] const Compiled& compiled() const noexcept { return store_.compiled(); }
     [[nodiscard]] const KeyHasher& hasher() const noexcept { return registry_.hasher(); }
     [[nodiscard]] const upstream::AddressBook& addresses() const noexcept { return *addresses_; }
-    [[nodiscard]] std::size_t workers() const noexcept { return pool_.size(); }
     [[nodiscard]] WorkerPool& pool() noexcept { return pool_; }
     // The sockets that the service manager has opened, until run().
     [[nodiscard]] net::InheritedSockets& inherited_sockets() noexcept { return manager_.sockets(); }
@@ -103,10 +96,11 @@ class Gateway {
   private:
     std::vector<std::string> swap_in(LoadedConfigPtr loaded, ListenerSet::Opened opened);
     void apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened);
-    [[nodiscard]] Compiled compiled_from(const LoadedConfig& loaded, std::uint64_t generation);
     void publish_changes(const std::vector<LimitChange::Target>& targets);
     void save_changes();
     [[nodiscard]] Compiled first_compiled(const LoadedConfig& loaded);
+    [[nodiscard]] ReloadReport read_and_apply();
+    void watch_files();
     [[nodiscard]] bool reload_certificates();
     void use(const LoadedConfig& loaded);
     void await_former_holders();
@@ -132,12 +126,12 @@ class Gateway {
     HealthChecks health_;
     OperatorChanges changes_;
     CertificateWatcher certificates_;
+    ConfigWatch watch_;
+    ReloadHistory reloads_;
     ListenerSet listeners_;
     std::function<void()> stop_others_;
     net::asio::steady_timer drain_delay_{control_};
     WallTime started_at_{};
-    std::uint64_t reloads_ = 0;
-    std::uint64_t reload_failures_ = 0;
     bool started_ = false;
     bool stopping_ = false;
     bool draining_ = false;

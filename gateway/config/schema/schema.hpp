@@ -392,6 +392,7 @@ struct Config {
     TrustedProxies trusted_proxies;
     AccessLog access_log;
     std::string log_level = "info";
+    bool watch = false; // the files are read again when they change
     Headers headers;
     std::vector<Upstream> upstreams;
     std::vector<Limit> limits; // named limits, then locks, then inline limits of routes

@@ -258,6 +258,9 @@ constexpr std::array config_table{
         [](const Field& field, const Config& config, const Config&, Shown::Map& members) {
             add(members, field.key, shown(log_fields(), config, config));
         }),
+    TopRow::boolean<&Config::watch>(
+        {.key = "watch",
+         .about = "Reloads when the configuration file, or a file that it names, has changed."}),
     headers_row<Config>("`off`"),
     TopRow::map(
         {.key = "upstreams", .about = "Where requests are sent, by name.", .otherwise = "none"},

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <ostream>
 
 using namespace stint;
@@ -27,4 +28,44 @@ TEST_CASE("a reload that was refused is answered with every error") {
     CHECK(body["applied"] == false);
     CHECK(body["generation"] == 7);
     CHECK(body["errors"] == Json::array({"s.yaml:1:2: bad", "s.yaml:3:4: worse"}));
+}
+
+TEST_CASE("the last reload is told with its cause, its result, and what is in force") {
+    using namespace std::chrono_literals;
+    const runtime::LastReload last{
+        WallTime{1s},
+        runtime::ReloadCause::watch,
+        {.applied = true, .errors = {}, .notes = {"workers: takes effect with a restart"}}};
+
+    CHECK(
+        last_reload_json(last, 7, "abc", false) ==
+        Json{
+            {"at", "1970-01-01T00:00:01.000Z"},
+            {"by", "watch"},
+            {"applied", true},
+            {"notes", {"workers: takes effect with a restart"}},
+            {"generation", 7},
+            {"config_sha256", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}});
+}
+
+TEST_CASE("a start is told as the last reload until there is one") {
+    const Json json = last_reload_json({}, 1, "", true);
+    CHECK(json["by"] == "start");
+    CHECK(json["applied"] == true);
+}
+
+TEST_CASE("errors quote the file only to those who may reload") {
+    const runtime::LastReload last{
+        {},
+        runtime::ReloadCause::signal,
+        {.applied = false,
+         .errors = {"s.yaml:1:2: \"sec\"ret\" is bad; did you mean \"a\"?", "s.yaml:3:4: worse"},
+         .notes = {}}};
+
+    CHECK(
+        last_reload_json(last, 7, "", true)["errors"] ==
+        Json::array({"s.yaml:1:2: \"sec\"ret\" is bad; did you mean \"a\"?", "s.yaml:3:4: worse"}));
+    CHECK(
+        last_reload_json(last, 7, "", false)["errors"] ==
+        Json::array({"s.yaml:1:2: \"…\"?", "s.yaml:3:4: worse"}));
 }

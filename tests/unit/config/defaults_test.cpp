@@ -59,6 +59,7 @@ TEST_CASE("what is left out has its default") {
     CHECK(!config.hop.via);
     CHECK(config.access_log.target == LogTarget{});
     CHECK(config.log_level == "info");
+    CHECK_FALSE(config.watch);
     CHECK_FALSE(config.listeners[0].half_close_allowed);
     CHECK_FALSE(config.listeners[0].http2.offered);
     CHECK_FALSE(config.listeners[0].http2.h2c);
@@ -105,6 +106,7 @@ admin: {address: 0.0.0.0:9901, read_only: true}
 max_head: 65536
 access_log: {path: logs/access.json, fields: [header:X-Api-Key]}
 log: {level: debug}
+watch: true
 upstreams:
   shop: {endpoints: [a.example:1, "http://b.example", unix:/up], host: in.example, timeouts: {connect: 1s}}
 limits:
@@ -130,6 +132,7 @@ routes:
     CHECK(as_written);
     CHECK(config.access_log.rules.fields == std::vector<std::string>{"x-api-key"});
     CHECK(config.log_level == "debug");
+    CHECK(config.watch);
     CHECK(config.upstreams[0].endpoints[1].port == 80);
     CHECK(config.upstreams[0].endpoints[2].is_unix);
     CHECK(config.upstreams[0].host == "in.example");

@@ -1,0 +1,107 @@
+#include "runtime/watch/config_watch.hpp"
+
+#include "net/clock.hpp"
+#include "runtime/watch/file_folders.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace stint::runtime {
+
+ConfigWatch::ConfigWatch(boost::asio::io_context& control, Reloads reloads)
+    : reloads_{std::move(reloads)}, timer_{control}, events_{control, [this] {
+                                                                 decision_.on_event(
+                                                                     net::read_steady_clock());
+                                                                 await_next();
+                                                             }} {}
+
+void ConfigWatch::use(FileContents read, bool applied, bool on) {
+    const bool was_on = std::exchange(on_, on && !stopped_);
+    if (!on_) {
+        events_.stop();
+        timer_.cancel();
+        unwatched_.clear();
+        if (was_on && !stopped_)
+            spdlog::info("watch: off");
+        return;
+    }
+    const std::size_t files = read.size();
+    decision_.tried(std::move(read), applied, net::read_steady_clock());
+    watch_folders();
+    if (!was_on) {
+        spdlog::info("watch: {} files are read again when they change", files);
+        warn_of_mounts();
+    }
+    await_next();
+}
+
+void ConfigWatch::stop() noexcept {
+    stopped_ = true;
+    on_ = false;
+    events_.stop();
+    timer_.cancel();
+}
+
+// Watches the folders that the files have by now, and logs those that newly cannot be watched.
+void ConfigWatch::watch_folders() {
+    std::set<std::string> folders;
+    for (const FileContent& each : decision_.files())
+        add_folders_of(each.path, folders);
+    std::map<std::string, std::string> failed = events_.watch(folders);
+    for (const auto& [folder, reason] : failed)
+        if (const auto known = unwatched_.find(folder);
+            known == unwatched_.end() || known->second != reason)
+            spdlog::warn(
+                "watch: {} cannot be watched: {}; its files are looked at every {} s", folder,
+                reason, std::chrono::floor<std::chrono::seconds>(ReloadDecision::poll).count());
+    unwatched_ = std::move(failed);
+}
+
+void ConfigWatch::warn_of_mounts() const {
+    std::ifstream in{"/proc/self/mountinfo"};
+    const std::string mountinfo{std::istreambuf_iterator<char>{in}, {}};
+    std::vector<std::string> files;
+    for (const FileContent& each : decision_.files()) {
+        std::error_code error;
+        files.push_back(std::filesystem::absolute(each.path, error).lexically_normal().string());
+        files.push_back(std::filesystem::weakly_canonical(each.path, error).string());
+    }
+    for (const std::string& file : single_file_mounts(mountinfo, files))
+        spdlog::warn(
+            "watch: {} is mounted as a single file: if it is replaced outside, this is not seen "
+            "here; mount its folder instead",
+            file);
+}
+
+void ConfigWatch::await_next() {
+    timer_.expires_at(
+        std::chrono::time_point_cast<std::chrono::steady_clock::duration>(decision_.next_look()));
+    timer_.async_wait(
+        [this, alive = std::weak_ptr{alive_}](const boost::system::error_code& error) {
+            if (!error && !alive.expired() && on_)
+                look();
+        });
+}
+
+// First the folders, then the files: a change after that is an event.
+void ConfigWatch::look() {
+    watch_folders();
+    FileContents present = decision_.files();
+    read_contents(present);
+    const ReloadDecision::Verdict verdict = decision_.look(present, net::read_steady_clock());
+    await_next();
+    if (verdict == ReloadDecision::Verdict::everything)
+        reloads_.everything();
+    else if (verdict == ReloadDecision::Verdict::certificates)
+        reloads_.certificates();
+}
+
+} // namespace stint::runtime

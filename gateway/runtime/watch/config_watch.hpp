@@ -1,0 +1,51 @@
+// Reads the configuration again when its files change: `watch`.
+#pragma once
+
+#include "runtime/watch/file_contents.hpp"
+#include "runtime/watch/folder_events.hpp"
+#include "runtime/watch/reload_decision.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace stint::runtime {
+
+// Watches the folders of the files that a reload reads, and looks at the files after each event and
+// every ReloadDecision::poll. Used by the control thread alone. Its end is the end of the watch.
+class ConfigWatch {
+  public:
+    struct Reloads {
+        std::function<void()> everything;   // ends with use()
+        std::function<void()> certificates; // only the files of TLS
+    };
+    ConfigWatch(boost::asio::io_context& control, Reloads reloads);
+
+    // Watches the files, or nothing if `on` is false. Call it at the start and after each attempt
+    // to reload, whatever has caused it. read: the contents that it has read. applied: they are in
+    // force.
+    void use(FileContents read, bool applied, bool on);
+    // Stops for good: use() has no effect afterwards.
+    void stop() noexcept;
+
+  private:
+    void watch_folders();
+    void warn_of_mounts() const;
+    void await_next();
+    void look();
+
+    const Reloads reloads_;
+    ReloadDecision decision_;
+    boost::asio::steady_timer timer_;
+    FolderEvents events_;
+    std::map<std::string, std::string> unwatched_; // folders, with the reasons, as logged
+    const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
+    bool on_ = false;
+    bool stopped_ = false;
+};
+
+} // namespace stint::runtime

@@ -1,0 +1,35 @@
+// The files that a reload reads, and hashes of what is in them.
+#pragma once
+
+#include "base/hash.hpp"
+#include "config/schema/schema.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stint::runtime {
+
+// A file, and its content at one time.
+struct FileContent {
+    std::string path;              // absolute, or relative to the working folder
+    bool tls = false;              // a certificate, a key, or another file of a TLS object
+    std::optional<Hash128> hash{}; // nullopt: it cannot be read, or has not been
+
+    friend bool operator==(const FileContent&, const FileContent&) = default;
+};
+using FileContents = std::vector<FileContent>;
+
+// Returns the files that a reload to this configuration reads, without their hashes: `file`, which
+// is the configuration file, and if the configuration has `watch` also the files that it names.
+// Each is there once, `file` first. Not among them are the tokens of the admin listener, which are
+// read at the start alone.
+[[nodiscard]] FileContents
+files_read_by(const config::Config& config, const std::filesystem::path& file);
+
+// Reads the files, following symbolic links, and sets their hashes. Of a file larger than the
+// largest configuration file, 16 MiB, the hash is of the beginning and of the size.
+void read_contents(FileContents& files);
+
+} // namespace stint::runtime

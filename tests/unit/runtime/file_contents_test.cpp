@@ -1,0 +1,93 @@
+#include "config/load.hpp"
+#include "made_certificates.hpp"
+#include "runtime/watch/file_contents.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+namespace {
+
+using namespace stint;
+using runtime::FileContents;
+
+std::vector<std::string> names_of(const FileContents& files, bool tls) {
+    std::vector<std::string> names;
+    for (const auto& each : files)
+        if (each.tls == tls)
+            names.push_back(std::filesystem::path{each.path}.filename());
+    return names;
+}
+
+constexpr std::string_view names_all_kinds =
+    "listeners: [{address: 127.0.0.1:1, tls: {certificate: a, key: b, client_ca: c}}]\n"
+    "admin: {address: 127.0.0.1:2, token_file: t1}\n"
+    "permits: {address: 127.0.0.1:3, token_file: t2}\n"
+    "upstreams: {u: {endpoints: ['https://127.0.0.1:9000'], tls: {ca: c, certificate: a, key: "
+    "b}}}\n"
+    "stores: {s: {redis: 127.0.0.1:6379, password_file: t3, secret_file: t4}}\n"
+    "routes: [{name: all, match: {path: /}, upstream: u}]\n";
+
+} // namespace
+
+TEST_CASE("the files that a reload reads are those that the configuration names") {
+    const tls::Folder folder;
+    for (const std::string_view name : {"a", "b", "c", "t1", "t2", "t3", "t4"})
+        folder.write(name, "0123456789abcdef");
+    const std::string file = folder.path("stint.yaml");
+    using Names = std::vector<std::string>;
+
+    auto on = config::load_text(std::string{"watch: true\n"}.append(names_all_kinds), file);
+    REQUIRE(on.has_value());
+    const FileContents files = runtime::files_read_by(*on, file);
+    CHECK(names_of(files, true) == Names{"a", "b", "c"});
+    CHECK(names_of(files, false) == Names{"stint.yaml", "t2", "t3", "t4"});
+
+    auto off = config::load_text(names_all_kinds, file);
+    REQUIRE(off.has_value());
+    CHECK(names_of(runtime::files_read_by(*off, file), false) == Names{"stint.yaml"});
+    CHECK(names_of(runtime::files_read_by(*off, file), true).empty());
+}
+
+TEST_CASE("a content is told from another one, and not by its time") {
+    const tls::Folder folder;
+    FileContents files{{folder.write("a", "one")}};
+    runtime::read_contents(files);
+    const FileContents before = files;
+    REQUIRE(before.front().hash);
+
+    SUBCASE("the same in another file") {
+        std::filesystem::rename(folder.write("b", "one"), folder.path("a"));
+        runtime::read_contents(files);
+        CHECK(files == before);
+    }
+    SUBCASE("another one of the same size") {
+        folder.write("a", "two");
+        runtime::read_contents(files);
+        CHECK(files != before);
+        CHECK(files.front().hash);
+    }
+    SUBCASE("larger than what is read, with the same beginning") {
+        std::string large(17UL << 20U, 'x');
+        folder.write("a", large);
+        runtime::read_contents(files);
+        const FileContents longer = files;
+        large.push_back('x');
+        folder.write("a", large);
+        runtime::read_contents(files);
+        CHECK(files != longer);
+    }
+}
+
+TEST_CASE("what is no file, or no regular one, has no content") {
+    const tls::Folder folder;
+    FileContents files{{folder.path("none")}, {folder.path("pipe")}, {folder.path("")}};
+    REQUIRE(::mkfifo(folder.path("pipe").c_str(), 0600) == 0);
+    runtime::read_contents(files);
+    CHECK(std::ranges::none_of(files, [](const auto& each) { return each.hash.has_value(); }));
+}
