@@ -1,9 +1,11 @@
 """Files that change are read again, however they are replaced (`watch: true`)."""
 
+import contextlib
 import copy
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -93,7 +95,20 @@ class Replaced(WatchTest):
         for requests in (2, 3, 4):
             self.mount(stint, requests)
             self.wait_for(stint, requests)
+            folders = (stint.folder, stint.folder / f"..{requests}")
+            wait_until(lambda: self.watched(stint) == {folder.stat().st_ino for folder in folders},
+                       "the folders of the link and of the file are watched")
         self.assertEqual(self.reloads(stint), (3, 0))
+
+    @staticmethod
+    def watched(stint) -> set:
+        """The inodes of the folders that Stint watches by inotify."""
+        found = set()
+        for info in Path(f"/proc/{stint.pid}/fdinfo").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # of a connection that has ended
+                found.update(int(inode, 16) for inode in re.findall(
+                    r"^inotify wd:\S+ ino:(\w+)", info.read_text(encoding="ascii"), re.M))
+        return found
 
     def mount(self, stint, requests: int) -> None:
         """As kubelet writes a ConfigMap: a new folder, a link to it, and the end of the old one."""
@@ -281,7 +296,10 @@ class Switched(WatchTest):
     @staticmethod
     def watches(stint) -> int:
         """The descriptors that Stint has for events of folders."""
-        links = [os.readlink(link) for link in Path(f"/proc/{stint.pid}/fd").iterdir() if link.is_symlink()]
+        links = []
+        for link in Path(f"/proc/{stint.pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # of a connection that has ended
+                links.append(os.readlink(link))
         return links.count("anon_inode:inotify")
 
     def test_off_by_default_and_by_a_reload(self):
