@@ -118,15 +118,14 @@ int give_up(const std::string& reason) {
 
 int run(const std::string& file) {
     runtime::ignore_signals();
-    runtime::FileContents read{{file}};
-    runtime::read_contents(read);
-    auto config = checked(config::load_file(file, runtime::environment_variable), file);
+    runtime::ReadConfig read = runtime::read_config(file, runtime::environment_variable);
+    auto config = checked(std::move(read.config), file);
     if (!config)
         return bad_configuration;
     // The operational log goes to standard error, because standard output is for the access log.
     spdlog::set_default_logger(spdlog::stderr_color_mt("stint"));
     runtime::Gateway gateway{std::move(*config), file, runtime::environment_variable};
-    if (const auto started = gateway.start(std::move(read.front())); !started)
+    if (const auto started = gateway.start(std::move(read.file)); !started)
         return give_up(started.error());
     admin::Server admin{gateway};
     if (gateway.config().admin)

@@ -17,8 +17,6 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::size_t largest_file = 16U << 20U;
-
 ConfigErrors one_mistake(const std::filesystem::path& file, std::string message) {
     return {{file.string(), 1, 1, std::move(message)}};
 }
@@ -28,17 +26,7 @@ ConfigErrors cannot_read(const std::filesystem::path& file) {
     return one_mistake(file, "cannot be read: " + std::generic_category().message(errno));
 }
 
-} // namespace
-
-Result<Config, ConfigErrors>
-load_file(const std::filesystem::path& file, const Environment& environment) {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in{
-        std::fopen(file.c_str(), "rb"), &std::fclose};
-    return in ? load_stream(*in, file, environment) : cannot_read(file);
-}
-
-Result<Config, ConfigErrors>
-load_stream(std::FILE& in, const std::filesystem::path& file, const Environment& environment) {
+Result<std::string, ConfigErrors> text_of(std::FILE& in, const std::filesystem::path& file) {
     std::string text;
     std::array<char, 64 * 1024> block;
     errno = 0;
@@ -48,7 +36,29 @@ load_stream(std::FILE& in, const std::filesystem::path& file, const Environment&
         if (read < block.size())
             break;
     }
-    return std::ferror(&in) == 0 ? load_text(text, file, environment) : cannot_read(file);
+    if (std::ferror(&in) != 0)
+        return cannot_read(file);
+    return text;
+}
+
+} // namespace
+
+Result<std::string, ConfigErrors> read_text(const std::filesystem::path& file) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in{
+        std::fopen(file.c_str(), "rb"), &std::fclose};
+    return in ? text_of(*in, file) : cannot_read(file);
+}
+
+Result<Config, ConfigErrors>
+load_file(const std::filesystem::path& file, const Environment& environment) {
+    const auto text = read_text(file);
+    return text ? load_text(*text, file, environment) : text.error();
+}
+
+Result<Config, ConfigErrors>
+load_stream(std::FILE& in, const std::filesystem::path& file, const Environment& environment) {
+    const auto text = text_of(in, file);
+    return text ? load_text(*text, file, environment) : text.error();
 }
 
 Result<Config, ConfigErrors> load_text(

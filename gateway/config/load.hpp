@@ -32,6 +32,13 @@ using ConfigErrors = std::vector<ConfigError>;
 // Returns the value of an environment variable; nullopt if it is not set.
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 
+constexpr std::size_t largest_file = 16U << 20U; // bytes of a configuration
+
+// Reads a configuration file without checking it; of one that is larger than largest_file, which
+// load_text() rejects, only the beginning. A file that cannot be read is reported as one error at
+// 1:1.
+[[nodiscard]] Result<std::string, ConfigErrors> read_text(const std::filesystem::path& file);
+
 // Reads and checks a configuration file. A file that cannot be read is reported as one error at
 // 1:1. environment: fills in ${NAME} in the file's values; without it no variable is set.
 [[nodiscard]] Result<Config, ConfigErrors>

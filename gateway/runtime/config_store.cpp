@@ -36,14 +36,13 @@ std::uint64_t ConfigStore::generation() const noexcept {
 }
 
 Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_file() {
-    if (tried_.empty())
-        tried_.push_back({file_.string()});
-    read_contents(tried_);
-    auto loaded = config::load_file(file_, environment_);
-    if (!loaded)
-        return std::move(loaded).error();
-    try_files_of(*loaded, tried_.front());
-    return this->loaded(std::move(*loaded));
+    ReadConfig read = read_config(file_, environment_);
+    if (!read.config) {
+        tried_ = {std::move(read.file)};
+        return std::move(read.config).error();
+    }
+    try_files_of(*read.config, std::move(read.file));
+    return loaded(std::move(*read.config));
 }
 
 void ConfigStore::begin_with(FileContent read) {

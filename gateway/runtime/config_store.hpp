@@ -74,11 +74,10 @@ class ConfigStore {
     [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_certificates();
 
     // Sets tried() for the configuration that the constructor has got, before its TLS files are
-    // read. read: the configuration file as it was before it was loaded.
+    // read. read: the configuration file as it was loaded.
     void begin_with(FileContent read);
     // Returns the files that the last read_file() or begin_with() was about, and what was in them
-    // right before they were read. Of a file with mistakes in its YAML, the others are those of the
-    // time before. With `watch` off it is the configuration file alone.
+    // when, or right before, they were read. With `watch` off it is the configuration file alone.
     [[nodiscard]] const FileContents& tried() const noexcept { return tried_; }
 
     // Compiles a configuration without putting it in force. Existing limits and endpoints keep

@@ -48,8 +48,8 @@ class Gateway {
     Gateway(const Gateway&) = delete;
     Gateway& operator=(const Gateway&) = delete;
 
-    // Opens every listener and starts the workers. read: the configuration file as it was before
-    // the configuration was loaded from it. The error is one human-readable line.
+    // Opens every listener and starts the workers. read: the configuration file as it was loaded.
+    // The error is one human-readable line.
     [[nodiscard]] Result<void, std::string> start(FileContent read);
 
     // Serves until SIGTERM, SIGINT or SIGQUIT, then (after timeouts.drain_delay) drains and

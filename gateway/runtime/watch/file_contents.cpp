@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,13 +14,24 @@
 namespace stint::runtime {
 namespace {
 
-constexpr std::size_t most_read = 16U << 20U;
+constexpr std::size_t block_size = 64UL * 1024;
 
 // A hash tells contents apart, and never leaves the process: its key is no secret.
 const KeyHasher& content_hasher() {
     static const KeyHasher hasher{KeyHasher::Key{}};
     return hasher;
 }
+
+// Hashes a content of any size in blocks, all of which but the last are full.
+class ContentHash {
+  public:
+    void add(std::string_view block) {
+        std::string text(sizeof value, '\0');
+        std::memcpy(text.data(), &value, sizeof value);
+        value = content_hasher()(text.append(block));
+    }
+    Hash128 value = content_hasher()("");
+};
 
 class Files {
   public:
@@ -53,29 +65,48 @@ class Files {
     FileContents files;
 };
 
-// O_NONBLOCK: a pipe in the file's place must not hold up the control thread.
-std::optional<Hash128> hash_of(const std::string& path) {
-    const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    struct stat status {};
-    if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-        return std::nullopt;
-    std::string text;
-    for (;;) {
-        constexpr std::size_t block = 64UL * 1024;
-        const std::size_t had = text.size();
-        text.resize(had + block);
-        const ssize_t read = ::read(file.get(), text.data() + had, block);
-        text.resize(had + static_cast<std::size_t>(std::max<ssize_t>(read, 0)));
+// Reads until the block is full, or the file ends. Returns nullopt for an error.
+std::optional<std::size_t> read_block(int file, std::string& block) {
+    std::size_t had = 0;
+    while (had < block.size()) {
+        const ssize_t read = ::read(file, block.data() + had, block.size() - had);
         if (read < 0 && errno == EINTR)
             continue;
         if (read < 0)
             return std::nullopt;
-        if (read == 0 || text.size() > most_read)
+        if (read == 0)
             break;
+        had += static_cast<std::size_t>(read);
     }
-    if (text.size() > most_read)
-        text.append(std::to_string(status.st_size));
-    return content_hasher()(text);
+    return had;
+}
+
+std::optional<Hash128> hash_of(int file) {
+    ContentHash hash;
+    std::string block(block_size, '\0');
+    for (;;) {
+        const auto had = read_block(file, block);
+        if (!had)
+            return std::nullopt;
+        if (*had > 0)
+            hash.add(std::string_view{block}.substr(0, *had));
+        if (*had < block.size())
+            return hash.value;
+    }
+}
+
+// O_NONBLOCK: what has just become a pipe must not hold up the control thread.
+void read_content(FileContent& content) {
+    struct stat status {};
+    const bool exists = ::stat(content.path.c_str(), &status) == 0;
+    if (exists && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+        return;
+    content.hash.reset();
+    if (!exists || S_ISDIR(status.st_mode))
+        return;
+    const Descriptor file{::open(content.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (file.get() >= 0)
+        content.hash = hash_of(file.get());
 }
 
 } // namespace
@@ -102,9 +133,28 @@ FileContents files_read_by(const config::Config& config, const std::filesystem::
     return std::move(found.files);
 }
 
+Hash128 content_hash(std::string_view text) {
+    ContentHash hash;
+    for (; !text.empty(); text.remove_prefix(std::min(block_size, text.size())))
+        hash.add(text.substr(0, block_size));
+    return hash.value;
+}
+
 void read_contents(FileContents& files) {
     for (FileContent& each : files)
-        each.hash = hash_of(each.path);
+        read_content(each);
+}
+
+ReadConfig read_config(const std::filesystem::path& file, const config::Environment& environment) {
+    FileContent content{file.string()};
+    const auto text = config::read_text(file);
+    if (!text)
+        return {text.error(), std::move(content)};
+    if (text->size() <= config::largest_file)
+        content.hash = content_hash(*text);
+    else
+        read_content(content); // only its beginning was read
+    return {config::load_text(*text, file, environment), std::move(content)};
 }
 
 } // namespace stint::runtime

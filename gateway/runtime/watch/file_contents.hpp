@@ -2,11 +2,13 @@
 #pragma once
 
 #include "base/hash.hpp"
+#include "config/load.hpp"
 #include "config/schema/schema.hpp"
 
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stint::runtime {
@@ -28,8 +30,19 @@ using FileContents = std::vector<FileContent>;
 [[nodiscard]] FileContents
 files_read_by(const config::Config& config, const std::filesystem::path& file);
 
-// Reads the files, following symbolic links, and sets their hashes. Of a file larger than the
-// largest configuration file, 16 MiB, the hash is of the beginning and of the size.
+// Returns the hash that tells the content of a file from others.
+[[nodiscard]] Hash128 content_hash(std::string_view text);
+
+// Reads the files, following symbolic links, and sets their hashes. Opens no pipe and no device:
+// whoever writes to it must not lose its reader. Such a file keeps the hash that it has here.
 void read_contents(FileContents& files);
+
+// A configuration file that was read once, for what is in it and for its hash.
+struct ReadConfig {
+    Result<config::Config, config::ConfigErrors> config;
+    FileContent file; // as it was read
+};
+[[nodiscard]] ReadConfig
+read_config(const std::filesystem::path& file, const config::Environment& environment);
 
 } // namespace stint::runtime

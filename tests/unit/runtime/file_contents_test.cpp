@@ -72,22 +72,46 @@ TEST_CASE("a content is told from another one, and not by its time") {
         CHECK(files != before);
         CHECK(files.front().hash);
     }
-    SUBCASE("larger than what is read, with the same beginning") {
+    SUBCASE("a large one that differs at its end") {
         std::string large(17UL << 20U, 'x');
         folder.write("a", large);
         runtime::read_contents(files);
         const FileContents longer = files;
-        large.push_back('x');
+        large.back() = 'y';
         folder.write("a", large);
         runtime::read_contents(files);
         CHECK(files != longer);
     }
 }
 
-TEST_CASE("what is no file, or no regular one, has no content") {
+TEST_CASE("what is not there has no content, and a folder has none") {
     const tls::Folder folder;
-    FileContents files{{folder.path("none")}, {folder.path("pipe")}, {folder.path("")}};
-    REQUIRE(::mkfifo(folder.path("pipe").c_str(), 0600) == 0);
+    FileContents files{
+        {folder.path("none"), false, Hash128{1, 1}}, {folder.path(""), false, Hash128{1, 1}}};
     runtime::read_contents(files);
     CHECK(std::ranges::none_of(files, [](const auto& each) { return each.hash.has_value(); }));
+}
+
+TEST_CASE("a pipe is left to its reader") {
+    const tls::Folder folder;
+    FileContents files{{folder.path("pipe"), false, Hash128{1, 1}}};
+    REQUIRE(::mkfifo(folder.path("pipe").c_str(), 0600) == 0);
+    runtime::read_contents(files);
+    CHECK(files.front().hash == Hash128{1, 1});
+}
+
+TEST_CASE("a configuration has the hash of the text that was read, once") {
+    const tls::Folder folder;
+    const std::string path = folder.path("stint.yaml");
+    FileContents files{{path}};
+    for (const std::size_t size : {0U, 1U, 65535U, 65536U, 65537U, (16U << 20U) + 1U, 20U << 20U}) {
+        CAPTURE(size);
+        folder.write("stint.yaml", std::string(size, '#'));
+        const runtime::ReadConfig read = runtime::read_config(path, {});
+        runtime::read_contents(files);
+        CHECK_FALSE(read.config.has_value()); // a comment is no configuration
+        CHECK(read.file == files.front());
+    }
+    std::filesystem::remove(path);
+    CHECK_FALSE(runtime::read_config(path, {}).file.hash.has_value());
 }
