@@ -119,7 +119,7 @@ int give_up(const std::string& reason) {
 int run(const std::string& file) {
     runtime::ignore_signals();
     runtime::ReadConfig read = runtime::read_config(file, runtime::environment_variable);
-    auto config = checked(std::move(read.config), file);
+    auto config = checked(config::result_of(std::move(read.attempt)), file);
     if (!config)
         return bad_configuration;
     // The operational log goes to standard error, because standard output is for the access log.

@@ -63,8 +63,19 @@ load_stream(std::FILE& in, const std::filesystem::path& file, const Environment&
 
 Result<Config, ConfigErrors> load_text(
     std::string_view yaml, const std::filesystem::path& file, const Environment& environment) {
+    return result_of(attempt_to_load(yaml, file, environment));
+}
+
+Result<Config, ConfigErrors> result_of(Attempt attempt) {
+    if (!attempt.errors.empty())
+        return std::move(attempt.errors);
+    return std::move(attempt.config);
+}
+
+Attempt attempt_to_load(
+    std::string_view yaml, const std::filesystem::path& file, const Environment& environment) {
     if (yaml.size() > largest_file)
-        return one_mistake(file, "the file is larger than 16 MiB");
+        return {{}, one_mistake(file, "the file is larger than 16 MiB")};
     Diagnostics report{file.string()};
     const std::string text = checked_text(yaml, report);
     LoadState loading;
@@ -77,9 +88,7 @@ Result<Config, ConfigErrors> load_text(
         if (top)
             read_top(*top, loading);
     }
-    if (!report.empty())
-        return std::move(report).take();
-    return std::move(loading.config);
+    return {std::move(loading.config), std::move(report).take()};
 }
 
 } // namespace stint::config

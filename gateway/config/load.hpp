@@ -32,6 +32,14 @@ using ConfigErrors = std::vector<ConfigError>;
 // Returns the value of an environment variable; nullopt if it is not set.
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 
+// A configuration as far as it could be read.
+struct Attempt {
+    Config config; // with errors it is incomplete: it serves to find the files that it names
+    ConfigErrors errors;
+};
+// Returns the configuration of an attempt without errors, else these.
+[[nodiscard]] Result<Config, ConfigErrors> result_of(Attempt attempt);
+
 constexpr std::size_t largest_file = 16U << 20U; // bytes of a configuration
 
 // Reads a configuration file without checking it; of one that is larger than largest_file, which
@@ -52,6 +60,9 @@ load_stream(std::FILE& in, const std::filesystem::path& file, const Environment&
 // Reads and checks a configuration's text. file: named in errors; its folder is the base of
 // relative paths. environment: as in load_file().
 [[nodiscard]] Result<Config, ConfigErrors> load_text(
+    std::string_view yaml, const std::filesystem::path& file, const Environment& environment = {});
+// As load_text(), for a caller that needs the faulty configuration, too.
+[[nodiscard]] Attempt attempt_to_load(
     std::string_view yaml, const std::filesystem::path& file, const Environment& environment = {});
 
 } // namespace stint::config

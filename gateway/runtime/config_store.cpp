@@ -37,22 +37,26 @@ std::uint64_t ConfigStore::generation() const noexcept {
 
 Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_file() {
     ReadConfig read = read_config(file_, environment_);
-    if (!read.config) {
-        tried_ = {std::move(read.file)};
-        return std::move(read.config).error();
-    }
-    try_files_of(*read.config, std::move(read.file));
-    return loaded(std::move(*read.config));
+    const bool has_errors = !read.attempt.errors.empty();
+    try_files_of(read.attempt.config, std::move(read.file), has_errors);
+    if (has_errors)
+        return std::move(read.attempt.errors);
+    return loaded(std::move(read.attempt.config));
 }
 
 void ConfigStore::begin_with(FileContent read) {
-    try_files_of(config(), std::move(read));
+    try_files_of(config(), std::move(read), false);
 }
 
-// The configuration names files that are read only after this; `read` is read already.
-void ConfigStore::try_files_of(const config::Config& config, FileContent read) {
-    tried_ = files_read_by(config, file_);
-    read_contents(tried_);
+// The configuration names files that are read only after this; `read` is read already. They are of
+// no interest only if they are watched neither now nor afterwards: if the configuration is not put
+// in force, the `watch` of the present one decides.
+void ConfigStore::try_files_of(const config::Config& config, FileContent read, bool has_errors) {
+    tried_ = {{file_.string()}};
+    if (config.watch || this->config().watch) {
+        tried_ = files_read_by(config, file_, has_errors);
+        read_contents(tried_);
+    }
     tried_.front() = std::move(read);
 }
 

@@ -77,7 +77,9 @@ class ConfigStore {
     // read. read: the configuration file as it was loaded.
     void begin_with(FileContent read);
     // Returns the files that the last read_file() or begin_with() was about, and what was in them
-    // when, or right before, they were read. With `watch` off it is the configuration file alone.
+    // when, or right before, they were read. Of a faulty configuration they are those that it
+    // names, which may not be there. If neither it nor the one in force has `watch`, it is the
+    // configuration file alone.
     [[nodiscard]] const FileContents& tried() const noexcept { return tried_; }
 
     // Compiles a configuration without putting it in force. Existing limits and endpoints keep
@@ -117,7 +119,7 @@ class ConfigStore {
 
   private:
     [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> loaded(config::Config config);
-    void try_files_of(const config::Config& config, FileContent read);
+    void try_files_of(const config::Config& config, FileContent read, bool has_errors);
 
     const std::filesystem::path file_;
     const config::Environment environment_;

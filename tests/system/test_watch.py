@@ -278,6 +278,25 @@ class NamedFiles(WatchTest):
         wait_until(lambda: self.serial(stint) == other.serial(), "the new certificate is shown")
         self.assertEqual(self.reloads(stint), (1, 1))
 
+    def test_files_that_come_after_the_configuration_that_names_them(self):
+        for watch in (True, False):  # the reload may also end the watch
+            with self.subTest(watch=watch):
+                stint = self.before(listener={"tls": self.pair.tls()})
+                other = self.authority.issue("localhost", file=f"next-{watch}")
+                later = [(path, path.read_bytes()) for path in (other.certificate, other.key)]
+                for path, _ in later:
+                    path.unlink()
+                changed = {**copy.deepcopy(stint.config), "watch": watch}
+                changed["listeners"][0]["tls"] = other.tls()
+                stint.file.write_text(json.dumps(changed), encoding="utf-8")
+                self.wait_for_failure(stint)
+
+                for path, content in later:
+                    path.write_bytes(content)
+                wait_until(lambda stint=stint, other=other: self.serial(stint) == other.serial(),
+                           "the new certificate is shown")
+                self.assertEqual(self.reloads(stint), (1, 1))
+
     def test_a_token_is_replaced(self):
         token = self.new_folder() / "token"
         token.write_text("first", encoding="utf-8")

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <unordered_set>
 #include <utility>
 
 namespace stint::runtime {
@@ -36,8 +37,7 @@ class ContentHash {
 class Files {
   public:
     void add(const std::string& path, bool tls = false) {
-        const auto same = [&](const FileContent& each) { return each.path == path; };
-        if (!path.empty() && std::ranges::none_of(files, same))
+        if (!path.empty() && known.insert(path).second)
             files.push_back({path, tls});
     }
     void add(const config::Tls& tls) {
@@ -63,6 +63,9 @@ class Files {
     }
 
     FileContents files;
+
+  private:
+    std::unordered_set<std::string> known;
 };
 
 // Reads until the block is full, or the file ends. Returns nullopt for an error.
@@ -111,16 +114,19 @@ void read_content(FileContent& content) {
 
 } // namespace
 
-FileContents files_read_by(const config::Config& config, const std::filesystem::path& file) {
+FileContents
+files_read_by(const config::Config& config, const std::filesystem::path& file, bool has_errors) {
     Files found;
     found.add(file.string());
-    if (!config.watch)
-        return std::move(found.files);
     for (const config::Listener& listener : config.listeners)
         if (listener.tls)
             found.add(*listener.tls);
     if (config.admin && config.admin->tls)
         found.add(*config.admin->tls);
+    if (config.admin && has_errors) {
+        found.add(config.admin->token_file);
+        found.add(config.admin->read_token_file);
+    }
     if (config.permits) {
         found.add(config.permits->token_file);
         if (config.permits->tls)
@@ -149,12 +155,12 @@ ReadConfig read_config(const std::filesystem::path& file, const config::Environm
     FileContent content{file.string()};
     const auto text = config::read_text(file);
     if (!text)
-        return {text.error(), std::move(content)};
+        return {{{}, text.error()}, std::move(content)};
     if (text->size() <= config::largest_file)
         content.hash = content_hash(*text);
     else
         read_content(content); // only its beginning was read
-    return {config::load_text(*text, file, environment), std::move(content)};
+    return {config::attempt_to_load(*text, file, environment), std::move(content)};
 }
 
 } // namespace stint::runtime

@@ -23,12 +23,12 @@ struct FileContent {
 };
 using FileContents = std::vector<FileContent>;
 
-// Returns the files that a reload to this configuration reads, without their hashes: `file`, which
-// is the configuration file, and if the configuration has `watch` also the files that it names.
-// Each is there once, `file` first. Not among them are the tokens of the admin listener, which are
-// read at the start alone.
+// Returns the files that a reload to the configuration reads, without their hashes:
+// `file`, which is the configuration file, and those that it names. Each is there once, `file`
+// first. The tokens of the admin listener, which are read at the start alone, are among them only
+// if there are errors: they may be the reason.
 [[nodiscard]] FileContents
-files_read_by(const config::Config& config, const std::filesystem::path& file);
+files_read_by(const config::Config& config, const std::filesystem::path& file, bool has_errors);
 
 // Returns the hash that tells the content of a file from others.
 [[nodiscard]] Hash128 content_hash(std::string_view text);
@@ -39,7 +39,7 @@ void read_contents(FileContents& files);
 
 // A configuration file that was read once, for what is in it and for its hash.
 struct ReadConfig {
-    Result<config::Config, config::ConfigErrors> config;
+    config::Attempt attempt;
     FileContent file; // as it was read
 };
 [[nodiscard]] ReadConfig

@@ -1,4 +1,5 @@
 #include "config/load.hpp"
+#include "made_certificates.hpp"
 #include "runtime/config_store.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -165,4 +166,39 @@ TEST_CASE("a route's own status is kept over changes of its limit") {
         const bool queued = at.route(0).limits[i].index == index;
         CHECK(snapshot.on(at.route(0), i).refusal_status() == (queued ? 503 : 429));
     }
+}
+
+TEST_CASE("the files of a configuration that cannot be loaded are known") {
+    const tls::Folder folder;
+    const std::string file = folder.path("stint.yaml");
+    const std::string more = "listeners: [{address: 127.0.0.1:1}]\n"
+                             "upstreams: {u: {endpoints: ['https://127.0.0.1:9000'], tls: {ca: "
+                             "new.pem}}}\n"
+                             "routes: [{name: all, match: {path: /}, upstream: u}]\n";
+    config::Config in_force = ChangedStore::load();
+    std::vector<std::string> known;
+    SUBCASE("watched after it") {
+        folder.write("stint.yaml", "watch: true\n" + more);
+        known = {file, folder.path("new.pem")};
+    }
+    SUBCASE("watched before it, which goes on") {
+        in_force.watch = true;
+        folder.write("stint.yaml", more);
+        known = {file, folder.path("new.pem")};
+    }
+    SUBCASE("watched never") {
+        folder.write("stint.yaml", more);
+        known = {file};
+    }
+    net::asio::io_context control;
+    limits::Registry registry;
+    runtime::ConfigStore store{std::move(in_force), file, registry, control.get_executor()};
+
+    REQUIRE_FALSE(store.read_file().has_value());
+    std::vector<std::string> paths;
+    for (const runtime::FileContent& each : store.tried())
+        paths.push_back(each.path);
+    CHECK(paths == known);
+    CHECK(store.tried().front().hash.has_value());
+    CHECK_FALSE(store.tried().back().hash.has_value() == (paths.size() > 1));
 }

@@ -42,16 +42,22 @@ TEST_CASE("the files that a reload reads are those that the configuration names"
     const std::string file = folder.path("stint.yaml");
     using Names = std::vector<std::string>;
 
-    auto on = config::load_text(std::string{"watch: true\n"}.append(names_all_kinds), file);
-    REQUIRE(on.has_value());
-    const FileContents files = runtime::files_read_by(*on, file);
+    const auto loaded = config::load_text(names_all_kinds, file);
+    REQUIRE(loaded.has_value());
+    const FileContents files = runtime::files_read_by(*loaded, file, false);
     CHECK(names_of(files, true) == Names{"a", "b", "c"});
     CHECK(names_of(files, false) == Names{"stint.yaml", "t2", "t3", "t4"});
+}
 
-    auto off = config::load_text(names_all_kinds, file);
-    REQUIRE(off.has_value());
-    CHECK(names_of(runtime::files_read_by(*off, file), false) == Names{"stint.yaml"});
-    CHECK(names_of(runtime::files_read_by(*off, file), true).empty());
+TEST_CASE("files that a faulty configuration names are found, though none of them is there") {
+    const tls::Folder folder;
+    const std::string file = folder.path("stint.yaml");
+    using Names = std::vector<std::string>;
+    const config::Attempt attempt = config::attempt_to_load(names_all_kinds, file);
+    REQUIRE(attempt.errors.size() == 10); // a, b and c twice, and each token
+    const FileContents files = runtime::files_read_by(attempt.config, file, true);
+    CHECK(names_of(files, true) == Names{"a", "b", "c"});
+    CHECK(names_of(files, false) == Names{"stint.yaml", "t1", "t2", "t3", "t4"});
 }
 
 TEST_CASE("a content is told from another one, and not by its time") {
@@ -109,7 +115,7 @@ TEST_CASE("a configuration has the hash of the text that was read, once") {
         folder.write("stint.yaml", std::string(size, '#'));
         const runtime::ReadConfig read = runtime::read_config(path, {});
         runtime::read_contents(files);
-        CHECK_FALSE(read.config.has_value()); // a comment is no configuration
+        CHECK_FALSE(read.attempt.errors.empty()); // a comment is no configuration
         CHECK(read.file == files.front());
     }
     std::filesystem::remove(path);
