@@ -1,7 +1,7 @@
 #include "runtime/watch/config_watch.hpp"
 
 #include "net/clock.hpp"
-#include "runtime/watch/file_folders.hpp"
+#include "runtime/watch/file_steps.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -17,11 +16,11 @@
 namespace stint::runtime {
 
 ConfigWatch::ConfigWatch(boost::asio::io_context& control, Reloads reloads)
-    : reloads_{std::move(reloads)}, timer_{control}, events_{control, [this] {
-                                                                 decision_.on_event(
-                                                                     net::read_steady_clock());
-                                                                 await_next();
-                                                             }} {}
+    : reloads_{std::move(reloads)}, timer_{control},
+      events_{control, [this](const std::string& path, FileEvent event) {
+                  decision_.on_event(path, event, net::read_steady_clock());
+                  await_next();
+              }} {}
 
 void ConfigWatch::use(FileContents read, bool applied, bool on) {
     const bool was_on = std::exchange(on_, on && !stopped_);
@@ -35,7 +34,7 @@ void ConfigWatch::use(FileContents read, bool applied, bool on) {
     }
     const std::size_t files = read.size();
     decision_.tried(std::move(read), applied, net::read_steady_clock());
-    watch_folders();
+    watch_files();
     if (!was_on) {
         spdlog::info("watch: {} files are read again when they change", files);
         warn_of_mounts();
@@ -50,12 +49,12 @@ void ConfigWatch::stop() noexcept {
     timer_.cancel();
 }
 
-// Watches the folders that the files have by now, and logs those that newly cannot be watched.
-void ConfigWatch::watch_folders() {
-    std::set<std::string> folders;
+// Watches the files where they are by now, and logs the folders that newly cannot be watched.
+void ConfigWatch::watch_files() {
+    std::vector<std::string> files;
     for (const FileContent& each : decision_.files())
-        add_folders_of(each.path, folders);
-    std::map<std::string, std::string> failed = events_.watch(folders);
+        files.push_back(each.path);
+    std::map<std::string, std::string> failed = events_.watch(files);
     for (const auto& [folder, reason] : failed)
         if (const auto known = unwatched_.find(folder);
             known == unwatched_.end() || known->second != reason)
@@ -91,13 +90,20 @@ void ConfigWatch::await_next() {
         });
 }
 
-// First the folders, then the files: a change after that is an event.
+void ConfigWatch::log_changes() const {
+    for (const auto& [path, by_event] : decision_.changed())
+        spdlog::info("watch: {} has changed{}", path, by_event ? "" : ", without an event");
+}
+
+// First the watches, then the contents: a change after that is an event.
 void ConfigWatch::look() {
-    watch_folders();
+    watch_files();
     FileContents present = decision_.files();
     read_contents(present);
     const ReloadDecision::Verdict verdict = decision_.look(present, net::read_steady_clock());
     await_next();
+    if (verdict != ReloadDecision::Verdict::nothing)
+        log_changes();
     if (verdict == ReloadDecision::Verdict::everything)
         reloads_.everything();
     else if (verdict == ReloadDecision::Verdict::certificates)

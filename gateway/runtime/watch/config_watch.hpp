@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/watch/file_contents.hpp"
-#include "runtime/watch/folder_events.hpp"
+#include "runtime/watch/file_events.hpp"
 #include "runtime/watch/reload_decision.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -15,8 +15,8 @@
 
 namespace stint::runtime {
 
-// Watches the folders of the files that a reload reads, and looks at the files after each event and
-// every ReloadDecision::poll. Used by the control thread alone. Its end is the end of the watch.
+// Watches the files that a reload reads, and looks at them after an event and every
+// ReloadDecision::poll. Used by the control thread alone. Its end is the end of the watch.
 class ConfigWatch {
   public:
     struct Reloads {
@@ -33,7 +33,8 @@ class ConfigWatch {
     void stop() noexcept;
 
   private:
-    void watch_folders();
+    void watch_files();
+    void log_changes() const;
     void warn_of_mounts() const;
     void await_next();
     void look();
@@ -41,7 +42,7 @@ class ConfigWatch {
     const Reloads reloads_;
     ReloadDecision decision_;
     boost::asio::steady_timer timer_;
-    FolderEvents events_;
+    FileEvents events_;
     std::map<std::string, std::string> unwatched_; // folders, with the reasons, as logged
     const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
     bool on_ = false;

@@ -1,4 +1,4 @@
-#include "runtime/watch/file_folders.hpp"
+#include "runtime/watch/file_steps.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -37,7 +37,8 @@ std::string mount_point_in(std::string_view line) {
 
 } // namespace
 
-void add_folders_of(const std::filesystem::path& file, std::set<std::string>& folders) {
+std::vector<FileStep> steps_to(const std::filesystem::path& file) {
+    std::vector<FileStep> steps;
     std::error_code error;
     const std::filesystem::path absolute = std::filesystem::absolute(file, error);
     std::list<std::filesystem::path> left{absolute.begin(), absolute.end()};
@@ -54,18 +55,19 @@ void add_folders_of(const std::filesystem::path& file, std::set<std::string>& fo
         const auto status = std::filesystem::symlink_status(at / name, error);
         if (std::filesystem::is_symlink(status)) {
             ++links;
-            folders.insert(at.string());
+            steps.push_back({at.string(), name.string()});
             const std::filesystem::path target = std::filesystem::read_symlink(at / name, error);
             left.insert(left.begin(), target.begin(), target.end());
             if (target.is_absolute())
                 at = "/";
         } else if (left.empty() || !std::filesystem::is_directory(status)) {
-            folders.insert(at.string());
-            return;
+            steps.push_back({at.string(), name.string()});
+            break;
         } else {
             at /= name;
         }
     }
+    return steps;
 }
 
 std::vector<std::string>

@@ -1,11 +1,10 @@
 #include "made_certificates.hpp"
-#include "runtime/watch/file_folders.hpp"
+#include "runtime/watch/file_steps.hpp"
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <ostream>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,18 +12,14 @@ namespace {
 
 using namespace stint;
 namespace fs = std::filesystem;
-using Folders = std::set<std::string>;
+using Steps = std::vector<runtime::FileStep>;
 
 // A folder without links on the way to it.
 struct Place {
     Place() : root{fs::canonical(folder.path(""))} {}
 
     std::string at(const fs::path& name) const { return (root / name).string(); }
-    Folders folders_of(const fs::path& name) const {
-        Folders found;
-        runtime::add_folders_of(root / name, found);
-        return found;
-    }
+    Steps steps_to(const fs::path& name) const { return runtime::steps_to(root / name); }
 
     tls::Folder folder;
     fs::path root = {};
@@ -32,47 +27,53 @@ struct Place {
 
 } // namespace
 
-TEST_CASE("a file is watched by its folder") {
+TEST_CASE("a file is an entry of its folder") {
     const Place place;
     fs::create_directories(place.at("etc/stint"));
     place.folder.write("etc/stint/stint.yaml", "");
-    CHECK(place.folders_of("etc/stint/stint.yaml") == Folders{place.at("etc/stint")});
-    CHECK(place.folders_of("etc/./stint/../stint/stint.yaml") == Folders{place.at("etc/stint")});
+    const Steps steps{{place.at("etc/stint"), "stint.yaml"}};
+    CHECK(place.steps_to("etc/stint/stint.yaml") == steps);
+    CHECK(place.steps_to("etc/./stint/../stint/stint.yaml") == steps);
 }
 
-TEST_CASE("a mounted ConfigMap is watched where ..data is, and where it leads") {
+TEST_CASE("a mounted ConfigMap is replaced where ..data is, and where it leads") {
     const Place place;
     fs::create_directories(place.at("etc/..1"));
     place.folder.write("etc/..1/stint.yaml", "");
     fs::create_symlink("..1", place.at("etc/..data"));
     fs::create_symlink("..data/stint.yaml", place.at("etc/stint.yaml"));
-    CHECK(place.folders_of("etc/stint.yaml") == Folders{place.at("etc"), place.at("etc/..1")});
+    CHECK(
+        place.steps_to("etc/stint.yaml") == Steps{
+                                                {place.at("etc"), "stint.yaml"},
+                                                {place.at("etc"), "..data"},
+                                                {place.at("etc/..1"), "stint.yaml"}});
 }
 
-TEST_CASE("links to files and folders are watched where they are, and where they lead") {
+TEST_CASE("links to files and folders are entries where they are, and where they lead") {
     const Place place;
     fs::create_directories(place.at("srv/v1/conf"));
     fs::create_directories(place.at("etc"));
     place.folder.write("srv/v1/conf/stint.yaml", "");
     fs::create_directory_symlink(place.at("srv/v1"), place.at("etc/current"));
     CHECK(
-        place.folders_of("etc/current/conf/stint.yaml") ==
-        Folders{place.at("etc"), place.at("srv/v1/conf")});
+        place.steps_to("etc/current/conf/stint.yaml") ==
+        Steps{{place.at("etc"), "current"}, {place.at("srv/v1/conf"), "stint.yaml"}});
 }
 
-TEST_CASE("what is not there is watched where it would be made") {
+TEST_CASE("what is not there is an entry where it would be made") {
     const Place place;
-    CHECK(place.folders_of("stint.yaml") == Folders{place.root.string()});
-    CHECK(place.folders_of("etc/stint/stint.yaml") == Folders{place.root.string()});
+    const std::string root = place.root.string();
+    CHECK(place.steps_to("stint.yaml") == Steps{{root, "stint.yaml"}});
+    CHECK(place.steps_to("etc/stint/stint.yaml") == Steps{{root, "etc"}});
     fs::create_symlink("nowhere/at/all", place.at("link"));
-    CHECK(place.folders_of("link") == Folders{place.root.string()});
+    CHECK(place.steps_to("link") == Steps{{root, "link"}, {root, "nowhere"}});
 }
 
 TEST_CASE("a circle of links ends") {
     const Place place;
     fs::create_symlink("b", place.at("a"));
     fs::create_symlink("a", place.at("b"));
-    CHECK(place.folders_of("a") == Folders{place.root.string()});
+    CHECK(place.steps_to("a").size() < 100);
 }
 
 TEST_CASE("files that are mounts of their own are found") {
