@@ -98,18 +98,28 @@ std::optional<Hash128> hash_of(int file) {
     }
 }
 
+// Returns true if the error is about the file, rather than about this process, the memory or the
+// disk, which say nothing of the file.
+bool is_of_file(int error) {
+    return error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG ||
+           error == EACCES || error == EPERM;
+}
+
 // O_NONBLOCK: what has just become a pipe must not hold up the control thread.
 void read_content(FileContent& content) {
     struct stat status {};
     const bool exists = ::stat(content.path.c_str(), &status) == 0;
-    if (exists && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
-        return;
-    content.hash.reset();
-    if (!exists || S_ISDIR(status.st_mode))
+    if ((!exists && is_of_file(errno)) || (exists && S_ISDIR(status.st_mode)))
+        content.hash.reset();
+    if (!exists || !S_ISREG(status.st_mode))
         return;
     const Descriptor file{::open(content.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    if (file.get() >= 0)
-        content.hash = hash_of(file.get());
+    if (file.get() < 0) {
+        if (is_of_file(errno))
+            content.hash.reset();
+    } else if (const auto hash = hash_of(file.get())) {
+        content.hash = hash;
+    }
 }
 
 } // namespace

@@ -17,7 +17,7 @@ namespace stint::runtime {
 struct FileContent {
     std::string path;              // absolute, or relative to the working folder
     bool tls = false;              // a certificate, a key, or another file of a TLS object
-    std::optional<Hash128> hash{}; // nullopt: it cannot be read, or has not been
+    std::optional<Hash128> hash{}; // nullopt: it is not there, or not to be read, or has not been
 
     friend bool operator==(const FileContent&, const FileContent&) = default;
 };
@@ -34,7 +34,8 @@ files_read_by(const config::Config& config, const std::filesystem::path& file, b
 [[nodiscard]] Hash128 content_hash(std::string_view text);
 
 // Reads the files, following symbolic links, and sets their hashes. Opens no pipe and no device:
-// whoever writes to it must not lose its reader. Such a file keeps the hash that it has here.
+// whoever writes to it must not lose its reader. Such a file keeps the hash that it has here, and
+// so does one that cannot be read for a reason of the system, such as a lack of descriptors.
 void read_contents(FileContents& files);
 
 // A configuration file that was read once, for what is in it and for its hash.

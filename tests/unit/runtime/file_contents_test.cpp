@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <ostream>
 #include <string>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <vector>
 
@@ -104,6 +105,25 @@ TEST_CASE("a pipe is left to its reader") {
     REQUIRE(::mkfifo(folder.path("pipe").c_str(), 0600) == 0);
     runtime::read_contents(files);
     CHECK(files.front().hash == Hash128{1, 1});
+}
+
+TEST_CASE("a lack of descriptors is no change of a file, but its end is one") {
+    const tls::Folder folder;
+    FileContents files{{folder.write("a", "one")}, {folder.path("none"), false, Hash128{1, 1}}};
+    runtime::read_contents(files);
+    const FileContents before = files;
+    rlimit limit{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    runtime::read_contents(files);
+    const bool same = files == before;
+    std::filesystem::remove(folder.path("a"));
+    runtime::read_contents(files);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+
+    CHECK(same);
+    CHECK_FALSE(files.front().hash.has_value());
 }
 
 TEST_CASE("a configuration has the hash of the text that was read, once") {
