@@ -1,6 +1,7 @@
 #include "runtime/tls_objects.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace stint::runtime {
@@ -94,20 +95,42 @@ class Loading {
         const std::vector<MadeOf<Settings, Object>>& former,
         std::vector<MadeOf<Settings, Object>>& now,
         Make make) {
-        FileStamps files = stamps_of(files_of(settings));
+        const std::vector<std::string> names = files_of(settings);
+        FileStamps files = stamps_of(names);
+        FileContents contents = contents_of(names);
+        const bool known =
+            std::ranges::all_of(contents, [](const auto& each) { return each.hash.has_value(); });
         const auto same = [&](const auto& each) {
-            return each.settings == settings && each.files == files;
+            return known && each.settings == settings && each.contents == contents;
         };
         if (const auto at = std::ranges::find_if(now, same); at != now.end())
             return at->object;
         if (const auto at = std::ranges::find_if(former, same); at != former.end()) {
-            now.push_back(*at);
+            // With the stamps of now: by those before, CertificateWatcher would see a change again.
+            now.push_back({std::move(settings), std::move(files), std::move(contents), at->object});
             return at->object;
         }
         auto made = make(settings);
         if (made)
-            now.push_back({std::move(settings), std::move(files), *made});
+            now.push_back({std::move(settings), std::move(files), std::move(contents), *made});
         return made;
+    }
+
+    // Reads each file once, as many upstreams may name the same one.
+    FileContents contents_of(const std::vector<std::string>& names) {
+        FileContents contents;
+        for (const std::string& name : names) {
+            if (name.empty())
+                continue;
+            const auto [at, is_new] = contents_.try_emplace(name);
+            if (is_new) {
+                FileContents one{{name, true}};
+                read_contents(one);
+                at->second = one.front().hash;
+            }
+            contents.push_back({name, true, at->second});
+        }
+        return contents;
     }
 
     void add(const config::Place& place, const std::string& message) {
@@ -117,6 +140,7 @@ class Loading {
     const std::string file_;
     const TlsObjects& former_;
     const std::shared_ptr<tls::TicketKeys>& keys_;
+    std::map<std::string, std::optional<Hash128>> contents_;
 };
 
 bool is_https(const config::Upstream& upstream) {

@@ -5,6 +5,7 @@
 #include "config/load.hpp"
 #include "config/schema/schema.hpp"
 #include "runtime/file_stamps.hpp"
+#include "runtime/watch/file_contents.hpp"
 #include "tls/client.hpp"
 #include "tls/server.hpp"
 #include "tls/ticket_keys.hpp"
@@ -20,12 +21,13 @@ namespace stint::runtime {
 using TlsServerPtr = std::shared_ptr<const tls::Server>;
 using TlsClientPtr = std::shared_ptr<const tls::Client>;
 
-// A TLS object with the settings and files it was made from. While both stay the same, the object
-// is reused, with its cached sessions and pooled connections.
+// A TLS object with the settings and the contents it was made from. While both stay the same, the
+// object is reused, with its cached sessions and pooled connections.
 template <class Settings, class Object>
 struct MadeOf {
     Settings settings;
-    FileStamps files; // stamps taken right before the files were read
+    FileStamps files;      // stamps taken before the files were read
+    FileContents contents; // likewise; they tell whether the object is still that of its files
     std::shared_ptr<const Object> object;
 };
 

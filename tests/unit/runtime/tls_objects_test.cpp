@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 
@@ -87,6 +89,28 @@ TEST_CASE("what has not changed stays the same object, and what has is another")
     CHECK(same.listener("127.0.0.1:2") == before.listener("127.0.0.1:2"));
     CHECK(after.listener("127.0.0.1:1") == before.listener("127.0.0.1:1"));
     CHECK(after.listener("127.0.0.1:2") != before.listener("127.0.0.1:2"));
+}
+
+TEST_CASE("files have changed if their contents have, whatever their stamps say") {
+    const Shop shop;
+    const std::string authorities = shop.folder.path("ca.pem");
+    const auto written = std::filesystem::last_write_time(authorities);
+    const runtime::TlsObjects before = shop.loaded(two_upstreams);
+
+    std::filesystem::last_write_time(authorities, written + std::chrono::hours{1});
+    const runtime::TlsObjects touched = shop.loaded(two_upstreams, before);
+    CHECK(touched.upstream("sealed") == before.upstream("sealed"));
+    CHECK(touched.files() != before.files()); // so that CertificateWatcher sees no change any more
+
+    std::string other = shop.authority.pem();
+    other.insert(0, "# another text\n");
+    shop.folder.write("ca.pem", other);
+    const runtime::TlsObjects commented = shop.loaded(two_upstreams, before);
+    other[2] = 'A'; // of the same size, in the same inode, and back at its time
+    const auto time = std::filesystem::last_write_time(authorities);
+    shop.folder.write("ca.pem", other);
+    std::filesystem::last_write_time(authorities, time);
+    CHECK(shop.loaded(two_upstreams, commented).upstream("sealed") != commented.upstream("sealed"));
 }
 
 TEST_CASE("an upstream's client stays while its settings and files do") {
