@@ -376,6 +376,7 @@ void Gateway::begin_stop() {
     const bool again = std::exchange(stopping_, true);
     manager_.stopping();
     watch_.stop();
+    certificates_.leave_files(false); // clients may still come for as long as drain_delay
     if (again)
         return drain({}, "stopping at once");
     const routing::SnapshotPtr& snapshot = compiled().snapshot;

@@ -322,6 +322,14 @@ class NamedFiles(FencedTest):
                            "the new certificate is shown")
                 self.assertEqual(self.reloads(stint), (1, 1))
 
+    def test_a_certificate_is_renewed_before_the_drain(self):
+        stint = self.before(listener={"tls": self.pair.tls()}, timeouts={"drain_delay": "60s"})
+        stint.signal(signal.SIGTERM)
+        wait_until(lambda: "the drain begins in" in stint.log(), "the delay has begun")
+        renewed = self.authority.issue("localhost", file="renewed")
+        self.pair.take_over(renewed)
+        wait_until(lambda: self.serial(stint) == renewed.serial(), "the renewed certificate is shown")
+
     def test_a_token_is_replaced(self):
         token = self.new_folder() / "token"
         token.write_text("first", encoding="utf-8")
