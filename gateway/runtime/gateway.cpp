@@ -150,8 +150,11 @@ void Gateway::await_former_holders() {
 }
 
 ReloadReport Gateway::reload(ReloadCause by) {
-    if (!stopping_)
-        manager_.reloading(net::read_steady_clock());
+    if (stopping_) { // says nothing of the configuration, so it is not counted
+        spdlog::warn("the configuration is not read again: the gateway is stopping");
+        return {.applied = false, .errors = {"the gateway is stopping"}, .notes = {}};
+    }
+    manager_.reloading(net::read_steady_clock());
     const WallTime at = now().wall;
     ReloadReport report = read_and_apply();
     if (report.applied)
@@ -164,9 +167,8 @@ ReloadReport Gateway::reload(ReloadCause by) {
         spdlog::info("{}", note);
     reloads_.add({at, by, report});
     watch_files();
-    if (!stopping_)
-        manager_.ready(
-            in_force(store_.generation()) + (report.applied ? "" : ": the last reload has failed"));
+    manager_.ready(
+        in_force(store_.generation()) + (report.applied ? "" : ": the last reload has failed"));
     return report;
 }
 
@@ -182,9 +184,7 @@ void Gateway::watch_files() {
 // The part of a reload that may fail.
 ReloadReport Gateway::read_and_apply() {
     ReloadReport report;
-    if (stopping_) {
-        report.errors.push_back("the gateway is stopping");
-    } else if (auto loaded = store_.read_file(); !loaded) {
+    if (auto loaded = store_.read_file(); !loaded) {
         report.errors = texts_of(loaded.error());
     } else if (std::string pair =
                    store_.refused_pair_in((*loaded)->config, changes_.overlay().limits());

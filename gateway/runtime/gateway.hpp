@@ -58,7 +58,8 @@ class Gateway {
     void run();
 
     // Reads the configuration file again and puts it in force. After any error the former
-    // configuration stays in force.
+    // configuration stays in force. While the gateway is stopping it only returns an error, and
+    // last_reload() stays.
     ReloadReport reload(ReloadCause by);
     [[nodiscard]] const LastReload& last_reload() const noexcept { return reloads_.last(); }
 

@@ -386,6 +386,18 @@ class Switched(WatchTest):
         self.assertEqual(last["config_sha256"], hashlib.sha256(in_force).hexdigest())
         self.assertEqual(stint.admin.request("POST", "/config/last_reload").status, 405)
 
+    def test_what_comes_while_it_stops_is_no_failed_reload(self):
+        stint = self.before(timeouts={"drain_delay": "60s"})
+        stint.signal(signal.SIGTERM)
+        wait_until(lambda: "the drain begins in" in stint.log(), "the delay has begun")
+        stint.signal(signal.SIGHUP)
+        stint.signal(signal.SIGUSR1)
+        wait_until(lambda: "SIGUSR1: reopening" in stint.log(), "both signals have come")
+        self.assertEqual(stint.admin.reload().status, 503)
+        self.assertEqual(self.reloads(stint), (0, 0))
+        self.assertEqual(stint.admin.metrics().sum("stint_config_last_reload_success"), 1)
+        self.assertEqual(self.last_reload(stint)["by"], "start")
+
     @unittest.skipUnless(may_unshare(), "no user namespaces")
     def test_without_inotify_it_is_told_and_polled(self):
         for limit, reason, watches in (("instances", "Too many open files", 0),
