@@ -34,12 +34,23 @@ std::string sha256_of(std::string_view text) {
     return digits;
 }
 
-// Leaves out everything from the first quote to the last: a quoted text may itself have quotes.
-std::string without_quotes(std::string text) {
-    const std::size_t first = text.find('"');
-    if (const std::size_t last = text.rfind('"'); first != last)
-        text.replace(first, last - first + 1, "\"…\"");
-    return text;
+// Returns "file:line:column" of an error that has such a place. Also the path of a key may be a
+// secret: the name of a field, or a key without quotes.
+std::string_view place_of(std::string_view error) {
+    const auto number_at = [&](std::size_t& at) {
+        const std::size_t first = at;
+        while (at < error.size() && error[at] >= '0' && error[at] <= '9')
+            ++at;
+        return at > first;
+    };
+    for (std::size_t colon = error.find(':'); colon != std::string_view::npos;
+         colon = error.find(':', colon + 1)) {
+        std::size_t at = colon + 1;
+        if (number_at(at) && error.substr(at, 1) == ":" && number_at(++at) &&
+            error.substr(at, 2) == ": ")
+            return error.substr(0, at);
+    }
+    return error; // for example of a listener that cannot be opened
 }
 
 } // namespace
@@ -64,7 +75,7 @@ Json last_reload_json(
     const runtime::LastReload& last,
     std::uint64_t generation,
     std::string_view config,
-    bool with_quotes) {
+    bool with_texts) {
     std::string at;
     observe::append_rfc3339(at, last.at);
     Json json{{"at", at}, {"by", name_of(last.by)}, {"applied", last.report.applied}};
@@ -73,7 +84,7 @@ Json last_reload_json(
     } else {
         Json errors = Json::array();
         for (const std::string& error : last.report.errors)
-            errors.push_back(with_quotes ? error : without_quotes(error));
+            errors.push_back(with_texts ? std::string_view{error} : place_of(error));
         json["errors"] = std::move(errors);
     }
     json["generation"] = generation;

@@ -19,12 +19,12 @@ reload_response(const runtime::ReloadReport& report, std::uint64_t generation);
 [[nodiscard]] Response reload(runtime::Gateway& gateway);
 
 // Returns the body of GET /config/last_reload. generation, config: of what is in force, `config` as
-// the body of GET /config. with_quotes: errors quote the file, which may have secrets. Without it
-// all that they quote is left out.
+// the body of GET /config. with_texts: errors have texts of the file, which may be secrets. Without
+// it only the places of the mistakes are told.
 [[nodiscard]] Json last_reload_json(
     const runtime::LastReload& last,
     std::uint64_t generation,
     std::string_view config,
-    bool with_quotes);
+    bool with_texts);
 
 } // namespace stint::admin
