@@ -18,6 +18,7 @@ from support.case import SystemTest, config
 from support.certificates import Authority
 from support.client import fetch
 from support.permits_client import permits_config, permits_port, take_path
+from support.ports import free_port
 from support.stint import Admin, Stint
 from support.waiting import wait_until
 
@@ -412,8 +413,19 @@ class Switched(WatchTest):
 
     @unittest.skipUnless(may_unshare(), "no user namespaces")
     def test_a_file_that_is_a_mount_is_told(self):
-        stint = self.before_within("mount --bind stint.yaml stint.yaml")
+        pair = Authority(self.new_folder()).issue("localhost")
+        stint = self.before_within(f"mount --bind stint.yaml stint.yaml && mount --bind {pair.key} {pair.key}")
         self.assertIn(f"{stint.file} is mounted as a single file", stint.log())
+        self.assertEqual(stint.log().count("mounted as a single file"), 1)
+        self.assertIn("watch: 1 file is read again when it changes\n", stint.log())
+        changed = copy.deepcopy(stint.config)
+        changed["listeners"].append({"address": f"127.0.0.1:{free_port()}", "tls": pair.tls()})
+        for generation in (2, 3):
+            stint.file.write_text(json.dumps(changed, indent=generation), encoding="utf-8")
+            self.assertEqual(stint.admin.reload().status, 200)
+        self.assertIn(f"{pair.key} is mounted as a single file", stint.log())
+        self.assertEqual(stint.log().count("mounted as a single file"), 2)
+        self.assertIn("watch: 3 files are read again when they change\n", stint.log())
         self.assertNotIn("mounted as a single file", self.before().log())
 
     def before_within(self, command: str) -> Stint:

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -28,17 +29,15 @@ void ConfigWatch::use(FileContents read, bool applied, bool on) {
         events_.stop();
         timer_.cancel();
         unwatched_.clear();
+        logged_.clear();
+        mounts_.clear();
         if (was_on && !stopped_)
             spdlog::info("watch: off");
         return;
     }
-    const std::size_t files = read.size();
     decision_.tried(std::move(read), applied, net::read_steady_clock());
     watch_files();
-    if (!was_on) {
-        spdlog::info("watch: {} files are read again when they change", files);
-        warn_of_mounts();
-    }
+    log_files();
     await_next();
 }
 
@@ -64,20 +63,39 @@ void ConfigWatch::watch_files() {
     unwatched_ = std::move(failed);
 }
 
-void ConfigWatch::warn_of_mounts() const {
+// Logs how many files are watched, and those that are mounts, if it is news.
+void ConfigWatch::log_files() {
+    std::set<std::string> paths;
+    for (const FileContent& each : decision_.files())
+        paths.insert(each.path);
+    if (paths == logged_)
+        return;
+    logged_ = std::move(paths);
+    const std::size_t count = logged_.size();
+    spdlog::info(
+        "watch: {} {} read again when {}", count, count == 1 ? "file is" : "files are",
+        count == 1 ? "it changes" : "they change");
+    std::set<std::string> mounts = mounts_of_files();
+    for (const std::string& file : mounts)
+        if (!mounts_.contains(file))
+            spdlog::warn(
+                "watch: {} is mounted as a single file: if it is replaced outside, this is not "
+                "seen here; mount its folder instead",
+                file);
+    mounts_ = std::move(mounts);
+}
+
+std::set<std::string> ConfigWatch::mounts_of_files() const {
     std::ifstream in{"/proc/self/mountinfo"};
     const std::string mountinfo{std::istreambuf_iterator<char>{in}, {}};
     std::vector<std::string> files;
-    for (const FileContent& each : decision_.files()) {
+    for (const std::string& path : logged_) {
         std::error_code error;
-        files.push_back(std::filesystem::absolute(each.path, error).lexically_normal().string());
-        files.push_back(std::filesystem::weakly_canonical(each.path, error).string());
+        files.push_back(std::filesystem::absolute(path, error).lexically_normal().string());
+        files.push_back(std::filesystem::weakly_canonical(path, error).string());
     }
-    for (const std::string& file : single_file_mounts(mountinfo, files))
-        spdlog::warn(
-            "watch: {} is mounted as a single file: if it is replaced outside, this is not seen "
-            "here; mount its folder instead",
-            file);
+    const auto found = single_file_mounts(mountinfo, files);
+    return {found.begin(), found.end()};
 }
 
 void ConfigWatch::await_next() {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace stint::runtime {
@@ -35,7 +36,8 @@ class ConfigWatch {
   private:
     void watch_files();
     void log_changes() const;
-    void warn_of_mounts() const;
+    void log_files();
+    [[nodiscard]] std::set<std::string> mounts_of_files() const;
     void await_next();
     void look();
 
@@ -44,6 +46,8 @@ class ConfigWatch {
     boost::asio::steady_timer timer_;
     FileEvents events_;
     std::map<std::string, std::string> unwatched_; // folders, with the reasons, as logged
+    std::set<std::string> logged_;                 // files, as logged
+    std::set<std::string> mounts_;                 // those that are mounts, as logged
     const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
     bool on_ = false;
     bool stopped_ = false;
