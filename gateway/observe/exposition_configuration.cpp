@@ -80,6 +80,10 @@ void add_configuration(Page& page, const ProcessFigures& figures) {
             "stint_config_last_reload_success",
             "1 if the last reload was applied, or none has been; 0 if it failed.")
         .add({}, std::uint64_t{figures.config_in_force});
+    page.gauge(
+            "stint_config_unwatched_folders",
+            "Folders that cannot be watched for changed files, which are found by looking.")
+        .add({}, figures.unwatched_folders);
     add_certificates(page, figures);
     if (figures.state)
         add_state(page, *figures.state);

@@ -161,7 +161,8 @@ struct ProcessFigures {
     std::uint64_t config_generation = 0;
     std::uint64_t config_reloads = 0;
     std::uint64_t config_reload_failures = 0;
-    bool config_in_force = true;           // the last reload has not failed
+    bool config_in_force = true;         // the last reload has not failed
+    std::uint64_t unwatched_folders = 0; // folders of watched files that the kernel does not watch
     std::uint64_t certificate_reloads = 0; // reloads after a change of the files
     std::uint64_t certificate_reload_failures = 0;
     struct CertificateFigures {

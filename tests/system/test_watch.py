@@ -410,6 +410,7 @@ class Switched(WatchTest):
                 stint.file.write_text(self.with_requests(stint, 2), encoding="utf-8")
                 self.wait_for(stint, 2, by_event=False)
                 self.assertEqual(stint.log().count("cannot be watched"), 1)
+                self.assertEqual(stint.admin.metrics().sum("stint_config_unwatched_folders"), 1)
 
     @unittest.skipUnless(may_unshare(), "no user namespaces")
     def test_a_file_that_is_a_mount_is_told(self):

@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +33,9 @@ class ConfigWatch {
     void use(FileContents read, bool applied, bool on);
     // Stops for good: use() has no effect afterwards.
     void stop() noexcept;
+
+    // Returns the number of folders that the kernel does not watch, though it should.
+    [[nodiscard]] std::size_t unwatched_folders() const noexcept { return unwatched_.size(); }
 
   private:
     void watch_files();
