@@ -9,9 +9,6 @@
 
 namespace stint::import_nginx {
 
-namespace {
-
-// The name as it can be printed; quoted only if it is no plain word.
 std::string plain_name(const std::string& name) {
     const auto is_plain = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -20,8 +17,6 @@ std::string plain_name(const std::string& name) {
     const bool plain = !name.empty() && name.size() <= 60 && std::ranges::all_of(name, is_plain);
     return plain ? name : config::in_quotes(name);
 }
-
-} // namespace
 
 std::string Finding::text() const {
     return at.text() + (lost ? ": " : ": note: ") + plain_name(directive) + ": " + why;

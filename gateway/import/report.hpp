@@ -9,6 +9,9 @@
 
 namespace stint::import_nginx {
 
+// Returns the name as it can be printed: quoted only if it is no plain word.
+[[nodiscard]] std::string plain_name(const std::string& name);
+
 struct Finding {
     Place at;
     std::string directive; // its name

@@ -69,8 +69,8 @@ bool read_server_option(
         block.report.note(directive, "resolve: Stint resolves every name again (resolve_interval)");
     else
         block.report.lose(
-            directive,
-            argument.substr(0, argument.find('=')) + ": Stint has no such key; left out");
+            directive, plain_name(argument.substr(0, argument.find('='))) +
+                           ": Stint has no such key; left out");
     return true;
 }
 

@@ -73,6 +73,8 @@ TEST_CASE("why a server of an upstream is left out, or an option of it") {
     CHECK(loses(made, "6:1", "slow_start: Stint has no such key; left out"));
     CHECK(loses(made, "7:1", "max_conns=0 to max_conns=1000000"));
     CHECK(is_valid(made));
+    const Imported broken = served(uses, "upstream u { server a:1 'b\nc=1'; }");
+    CHECK(loses(broken, "2:14", "\"b\\x0ac\": Stint has no such key; left out"));
 }
 
 TEST_CASE("an argument that is not read: what is expected") {
