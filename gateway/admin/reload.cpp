@@ -6,6 +6,7 @@
 #include <sodium/utils.h>
 
 #include <array>
+#include <vector>
 
 namespace stint::admin {
 namespace {
@@ -34,23 +35,13 @@ std::string sha256_of(std::string_view text) {
     return digits;
 }
 
-// Returns "file:line:column" of an error that has such a place. Also the path of a key may be a
-// secret: the name of a field, or a key without quotes.
-std::string_view place_of(std::string_view error) {
-    const auto number_at = [&](std::size_t& at) {
-        const std::size_t first = at;
-        while (at < error.size() && error[at] >= '0' && error[at] <= '9')
-            ++at;
-        return at > first;
-    };
-    for (std::size_t colon = error.find(':'); colon != std::string_view::npos;
-         colon = error.find(':', colon + 1)) {
-        std::size_t at = colon + 1;
-        if (number_at(at) && error.substr(at, 1) == ":" && number_at(++at) &&
-            error.substr(at, 2) == ": ")
-            return error.substr(0, at);
-    }
-    return error; // for example of a listener that cannot be opened
+// Without with_texts an error that has a place is only that: the path of a key may be a secret,
+// too, such as the name of a field.
+Json errors_json(const std::vector<runtime::ReloadError>& errors, bool with_texts) {
+    Json json = Json::array();
+    for (const runtime::ReloadError& error : errors)
+        json.push_back(with_texts || error.place.empty() ? error.text : error.place);
+    return json;
 }
 
 } // namespace
@@ -61,7 +52,10 @@ Response reload_response(const runtime::ReloadReport& report, std::uint64_t gene
             Json{{"applied", true}, {"generation", generation}, {"notes", report.notes}});
     return problem(
         422, "The configuration was not reloaded; the former one stays in force.",
-        Json{{"applied", false}, {"generation", generation}, {"errors", report.errors}});
+        Json{
+            {"applied", false},
+            {"generation", generation},
+            {"errors", errors_json(report.errors, true)}});
 }
 
 Response reload(runtime::Gateway& gateway) {
@@ -82,10 +76,7 @@ Json last_reload_json(
     if (last.report.applied) {
         json["notes"] = last.report.notes;
     } else {
-        Json errors = Json::array();
-        for (const std::string& error : last.report.errors)
-            errors.push_back(with_texts ? std::string_view{error} : place_of(error));
-        json["errors"] = std::move(errors);
+        json["errors"] = errors_json(last.report.errors, with_texts);
     }
     json["generation"] = generation;
     json["config_sha256"] = sha256_of(config);

@@ -23,7 +23,8 @@ struct ConfigError {
     std::size_t column = 1;
     std::string message; // the error, and the expected value
 
-    [[nodiscard]] std::string text() const; // "file:line:column: message"
+    [[nodiscard]] std::string place() const; // "file:line:column"
+    [[nodiscard]] std::string text() const;  // "file:line:column: message"
 };
 
 // In the order of the file. Never empty as the error of a Result.

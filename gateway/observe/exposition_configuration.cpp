@@ -79,7 +79,7 @@ void add_configuration(Page& page, const ProcessFigures& figures) {
     page.gauge(
             "stint_config_last_reload_success",
             "1 if the last reload was applied, or none has been; 0 if it failed.")
-        .add({}, std::uint64_t{figures.config_in_force});
+        .add({}, std::uint64_t{figures.last_reload_applied});
     page.gauge(
             "stint_config_unwatched_folders",
             "Folders that cannot be watched for changed files, which are found by looking.")

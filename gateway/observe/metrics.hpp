@@ -161,7 +161,7 @@ struct ProcessFigures {
     std::uint64_t config_generation = 0;
     std::uint64_t config_reloads = 0;
     std::uint64_t config_reload_failures = 0;
-    bool config_in_force = true;         // the last reload has not failed
+    bool last_reload_applied = true;     // also if there has been none
     std::uint64_t unwatched_folders = 0; // folders of watched files that the kernel does not watch
     std::uint64_t certificate_reloads = 0; // reloads after a change of the files
     std::uint64_t certificate_reload_failures = 0;

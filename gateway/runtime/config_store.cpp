@@ -48,9 +48,9 @@ void ConfigStore::begin_with(FileContent read) {
     try_files_of(config(), std::move(read), false);
 }
 
-// The configuration names files that are read only after this; `read` is read already. They are of
-// no interest only if they are watched neither now nor afterwards: if the configuration is not put
-// in force, the `watch` of the present one decides.
+// Called before the files that the configuration names are read; `read` is read already. Their
+// contents are needed if they are watched afterwards: by the `watch` of this configuration, or by
+// that of the present one, if this one is not put in force.
 void ConfigStore::try_files_of(const config::Config& config, FileContent read, bool has_errors) {
     tried_ = {{file_.string()}};
     if (config.watch || this->config().watch) {

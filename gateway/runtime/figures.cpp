@@ -74,7 +74,7 @@ observe::ProcessFigures Gateway::collect_metrics() const {
     figures.config_generation = store_.generation();
     figures.config_reloads = reloads_.applied();
     figures.config_reload_failures = reloads_.failed();
-    figures.config_in_force = reloads_.last().report.applied;
+    figures.last_reload_applied = reloads_.last().report.applied;
     figures.unwatched_folders = watch_.unwatched_folders();
     figures.start_time_seconds =
         std::chrono::duration<double>(started_at_.time_since_epoch()).count();

@@ -30,11 +30,11 @@ std::size_t worker_count(const config::Config& config) {
     return config.workers.count > 0 ? config.workers.count : usable_cores().size();
 }
 
-std::vector<std::string> texts_of(const config::ConfigErrors& mistakes) {
-    std::vector<std::string> texts;
+std::vector<ReloadError> errors_of(const config::ConfigErrors& mistakes) {
+    std::vector<ReloadError> errors;
     for (const config::ConfigError& mistake : mistakes)
-        texts.push_back(mistake.text());
-    return texts;
+        errors.push_back({mistake.text(), mistake.place()});
+    return errors;
 }
 
 std::string in_force(std::uint64_t generation) {
@@ -152,7 +152,7 @@ void Gateway::await_former_holders() {
 ReloadReport Gateway::reload(ReloadCause by) {
     if (stopping_) { // says nothing of the configuration, so it is not counted
         spdlog::warn("the configuration is not read again: the gateway is stopping");
-        return {.applied = false, .errors = {"the gateway is stopping"}, .notes = {}};
+        return {.applied = false, .errors = {{"the gateway is stopping"}}, .notes = {}};
     }
     manager_.reloading(net::read_steady_clock());
     const WallTime at = now().wall;
@@ -161,8 +161,8 @@ ReloadReport Gateway::reload(ReloadCause by) {
         spdlog::info("{}", in_force(store_.generation()));
     else
         spdlog::error("the configuration was not reloaded, the former one stays in force");
-    for (const std::string& error : report.errors)
-        spdlog::error("{}", error);
+    for (const ReloadError& error : report.errors)
+        spdlog::error("{}", error.text);
     for (const std::string& note : report.notes)
         spdlog::info("{}", note);
     reloads_.add({at, by, report});
@@ -185,17 +185,17 @@ void Gateway::watch_files() {
 ReloadReport Gateway::read_and_apply() {
     ReloadReport report;
     if (auto loaded = store_.read_file(); !loaded) {
-        report.errors = texts_of(loaded.error());
+        report.errors = errors_of(loaded.error());
     } else if (std::string pair =
                    store_.refused_pair_in((*loaded)->config, changes_.overlay().limits());
                !pair.empty()) {
         report.errors.push_back(
-            pair + "; `enforce` of one was switched at run time, DELETE /limits/NAME/enforce ends "
-                   "that");
+            {pair + "; `enforce` of one was switched at run time, DELETE /limits/NAME/enforce ends "
+                    "that"});
     } else if (auto opened =
                    listeners_.open_new((*loaded)->config, pool_.size(), manager_.sockets());
                !opened) {
-        report.errors.push_back(opened.error());
+        report.errors.push_back({opened.error()});
     } else {
         report.notes = swap_in(std::move(*loaded), std::move(*opened));
         report.applied = true;
@@ -259,8 +259,8 @@ bool Gateway::reload_certificates() {
     auto loaded = store_.read_certificates();
     if (!loaded) {
         spdlog::error("certificates have changed and cannot be used, the former ones stay");
-        for (const std::string& mistake : texts_of(loaded.error()))
-            spdlog::error("{}", mistake);
+        for (const config::ConfigError& mistake : loaded.error())
+            spdlog::error("{}", mistake.text());
         return false;
     }
     use(**loaded);

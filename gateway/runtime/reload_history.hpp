@@ -10,12 +10,18 @@
 
 namespace stint::runtime {
 
+// A reason why a configuration was not applied.
+struct ReloadError {
+    std::string text;    // begins with its place, if there is one
+    std::string place{}; // "file:line:column"; "": none
+
+    friend bool operator==(const ReloadError&, const ReloadError&) = default;
+};
+
 // The result of a reload.
 struct ReloadReport {
     bool applied = false;
-    // Reasons why the configuration was not applied, each as "file:line:column: …" if the place is
-    // known.
-    std::vector<std::string> errors;
+    std::vector<ReloadError> errors;
     // A line for each limit that was reset and each changed setting that needs a restart.
     std::vector<std::string> notes;
 };

@@ -71,8 +71,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 } // namespace
 
+std::string ConfigError::place() const {
+    return file + ':' + std::to_string(line) + ':' + std::to_string(column);
+}
+
 std::string ConfigError::text() const {
-    return file + ':' + std::to_string(line) + ':' + std::to_string(column) + ": " + message;
+    return place() + ": " + message;
 }
 
 Diagnostics::Diagnostics(std::string file) : file_(std::move(file)) {}

@@ -35,7 +35,7 @@ void ConfigWatch::use(FileContents read, bool applied, bool on) {
             spdlog::info("watch: off");
         return;
     }
-    decision_.tried(std::move(read), applied, net::read_steady_clock());
+    decision_.note_reload(std::move(read), applied, net::read_steady_clock());
     watch_files();
     log_files();
     await_next();

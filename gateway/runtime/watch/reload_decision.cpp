@@ -14,7 +14,7 @@ bool is_missing_or_empty(const std::optional<Hash128>& content) {
 
 } // namespace
 
-void ReloadDecision::tried(FileContents contents, bool applied, SteadyTime now) {
+void ReloadDecision::note_reload(FileContents contents, bool applied, SteadyTime now) {
     tried_ = std::move(contents);
     states_.assign(tried_.size(), {});
     applied_ = applied;

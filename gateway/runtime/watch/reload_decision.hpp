@@ -54,7 +54,7 @@ class ReloadDecision {
 
     // Sets the contents that the last reload has read, the configuration file first. applied: they
     // are in force. Expects an event at once: files may have changed before somebody watched them.
-    void tried(FileContents contents, bool applied, SteadyTime now);
+    void note_reload(FileContents contents, bool applied, SteadyTime now);
     // Something has happened to the file; a path of no file has no effect.
     void on_event(std::string_view path, FileEvent event, SteadyTime now) noexcept;
     // Judges the present contents of the files() in their order. After any verdict but `nothing`

@@ -20,7 +20,7 @@ TEST_CASE("a reload that was applied is answered with its generation and notes")
 
 TEST_CASE("a reload that was refused is answered with every error") {
     const Response response = reload_response(
-        {.applied = false, .errors = {"s.yaml:1:2: bad", "s.yaml:3:4: worse"}, .notes = {}}, 7);
+        {.applied = false, .errors = {{"s.yaml:1:2: bad"}, {"s.yaml:3:4: worse"}}, .notes = {}}, 7);
 
     CHECK(response.status == 422);
     CHECK(response.content_type == "application/problem+json");
@@ -60,12 +60,16 @@ TEST_CASE("errors have texts of the file only for those who may reload") {
         runtime::ReloadCause::signal,
         {.applied = false,
          .errors =
-             {"/etc/s.yaml:1:2: \"sec\"ret\" is bad; did you mean \"a\"?",
-              "s:4:yaml:30:41: routes[0].request.set_headers.s3cr3t: found nothing",
-              "127.0.0.1:80 cannot be opened: Address already in use"},
+             {{"/etc/s.yaml:1:2: \"sec\"ret\" is bad; did you mean \"a\"?", "/etc/s.yaml:1:2"},
+              {"s:4:yaml:30:41: routes[0].request.set_headers.s3cr3t: found nothing",
+               "s:4:yaml:30:41"},
+              {"127.0.0.1:80 cannot be opened: Address already in use"}},
          .notes = {}}};
 
-    CHECK(last_reload_json(last, 7, "", true)["errors"] == Json(last.report.errors));
+    CHECK(
+        last_reload_json(last, 7, "", true)["errors"] ==
+        Json::array(
+            {last.report.errors[0].text, last.report.errors[1].text, last.report.errors[2].text}));
     CHECK(
         last_reload_json(last, 7, "", false)["errors"] ==
         Json::array(

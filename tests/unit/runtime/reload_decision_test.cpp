@@ -22,7 +22,7 @@ constexpr std::size_t yaml = 0, pem = 1, key = 2;
 // A decision about files, in virtual time.
 struct Watched {
     Watched() {
-        decision.tried(files, true, now);
+        decision.note_reload(files, true, now);
         (void)decision.look(files, now = decision.next_look());
     }
 
@@ -76,7 +76,7 @@ struct Watched {
 
 TEST_CASE("the files are looked at soon after a reload, and then as often as the poll says") {
     Watched watched;
-    watched.decision.tried(watched.files, true, watched.now);
+    watched.decision.note_reload(watched.files, true, watched.now);
     CHECK(watched.decision.next_look() == watched.now + ReloadDecision::debounce);
     CHECK(watched.next() == Verdict::nothing);
     CHECK(watched.decision.next_look() == watched.now + ReloadDecision::poll);
@@ -200,7 +200,7 @@ TEST_CASE("a failed content is not tried again, another one is, also the one in 
     Watched watched;
     watched.write(yaml, 2);
     REQUIRE(watched.next(2) == Verdict::everything);
-    watched.decision.tried(watched.files, false, watched.now);
+    watched.decision.note_reload(watched.files, false, watched.now);
     CHECK(watched.next(100) == Verdict::nothing);
 
     SUBCASE("mended") {
@@ -220,8 +220,8 @@ TEST_CASE("a change while a reload reads the files causes another reload") {
     watched.write(yaml, 2);
     REQUIRE(watched.next(2) == Verdict::everything);
     const FileContents read = watched.files;
-    watched.write(yaml, 3); // its event comes before tried()
-    watched.decision.tried(read, true, watched.now);
+    watched.write(yaml, 3); // its event comes before note_reload()
+    watched.decision.note_reload(read, true, watched.now);
 
     CHECK(watched.decision.next_look() == watched.now + ReloadDecision::debounce);
     CHECK(watched.next(2) == Verdict::everything);
@@ -297,7 +297,8 @@ TEST_CASE("a file that changes for ever holds up nothing for ever") {
 
 TEST_CASE("a configuration that is being written is read by no reload for another file") {
     Watched watched;
-    watched.decision.tried(watched.files, false, watched.now); // a change of any file is a reload
+    watched.decision.note_reload(
+        watched.files, false, watched.now); // a change of any file is a reload
     watched.write(pem, 2);
     watched.begin(yaml, 2);
     CHECK(watched.during(29s) == Verdict::nothing);
@@ -329,7 +330,7 @@ TEST_CASE("a file that is gone or empty for a moment is no change, and for long 
     const SteadyTime again = watched.now;
     CHECK(watched.next() == Verdict::everything);
     CHECK(watched.now == again + ReloadDecision::rest_in_doubt);
-    watched.decision.tried(watched.files, false, watched.now);
+    watched.decision.note_reload(watched.files, false, watched.now);
     CHECK(watched.next(100) == Verdict::nothing);
     CHECK(watched.files[yaml].hash == absent);
     watched.write(yaml, 1);
