@@ -139,7 +139,7 @@ void RequestReader::read(const HeaderField& field, RequestFields& into) {
     if (!seen_.insert(key).second)
         return lose(" is set twice");
     if (seen_.size() > config::most_edits)
-        return lose(one_too_many);
+        return lose(one_too_many());
     std::string value;
     const std::string unknown = fill_in(field.value, of_fields, context_.server, value);
     if (!unknown.empty())
@@ -152,6 +152,10 @@ void RequestReader::read(const HeaderField& field, RequestFields& into) {
 }
 
 } // namespace
+
+std::string one_too_many() {
+    return " is one header too many (" + std::to_string(config::most_edits) + ")";
+}
 
 RequestFields
 request_fields(const Settings& settings, const FieldContext& context, Report& report) {

@@ -11,8 +11,8 @@
 
 namespace stint::import_nginx {
 
-// Why a header is left out, behind its name: config::most_edits is the bound.
-inline constexpr const char* one_too_many = " is one header too many (64)";
+// Returns why a header beyond config::most_edits is left out, to be written behind its name.
+[[nodiscard]] std::string one_too_many();
 
 // The keys of a route that proxy_set_header sets.
 struct RequestFields {

@@ -204,7 +204,7 @@ Key key_at(std::string_view text, const Model& model, std::string_view server, u
         return key_of_table(model, *table, pieces[0].text, server, depth);
     const bool always = add_pieces(key, pieces, server);
     if (key.sources.size() > config::most_key_sources)
-        key.fault = "the key has more than eight parts";
+        key.fault = "the key has more than " + std::to_string(config::most_key_sources) + " parts";
     key.always_empty = !always && key.sources.empty();
     // nginx does not count an empty key, and counts one with empty parts.
     if (!always && !key.sources.empty())

@@ -27,7 +27,7 @@ fault_of(const HeaderField& field, config::EditedHead head, const std::set<std::
         return " has a value that Stint does not send";
     if (seen.contains(config::field_key(field.name)))
         return " is set twice";
-    return seen.size() == config::most_edits ? one_too_many : std::string{};
+    return seen.size() == config::most_edits ? one_too_many() : std::string{};
 }
 
 // Adds the fields of add_header to `set`, and their names to `seen`. nginx adds none without a
@@ -63,7 +63,7 @@ void add_hidden_fields(
         if (fault.empty() && (set.contains(key) || seen.contains(key)))
             continue;
         if (fault.empty() && seen.size() == config::most_edits)
-            fault = one_too_many;
+            fault = one_too_many();
         if (!fault.empty()) {
             report.lose(*field.at, config::in_quotes(field.name) + fault + "; left out");
             continue;

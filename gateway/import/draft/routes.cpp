@@ -72,14 +72,15 @@ void Routes::add(const HostedServer& hosted, bool name_hosts) {
         return;
     if (count(hosted.server->locations) > most_locations)
         return refuse_everything(
-            *hosted.server, "has more than 10000 locations; the draft refuses (501) everything");
+            *hosted.server, "has more than " + std::to_string(most_locations) +
+                                " locations; the draft refuses (501) everything");
     const std::string server_name = hosted.server->first_name();
     const std::vector<LocationMatch> matches = matches_of(*hosted.server, rules_, report_);
     if (!fits(hosted, matches.size()))
         return refuse_everything(
-            *hosted.server,
-            "the draft would have more than 50000 routes, one for each name and location; it "
-            "refuses (501) everything");
+            *hosted.server, "the draft would have more than " + std::to_string(most_routes) +
+                                " routes, one for each name and location; it "
+                                "refuses (501) everything");
     lose_named(*hosted.server, matches.empty() || matches.back().location == nullptr);
     for (const std::string& host : hosted.hosts)
         for (const LocationMatch& match : matches) {
@@ -264,7 +265,7 @@ void Routes::answer_action(const Context& context, const Action& action, Node& b
         refuse(404, context.settings, body);
 }
 
-// Answers what nginx answers before it counts and checks who asks.
+// Adds an answer that nginx gives before its limits and access rules apply.
 void Routes::answer_first(
     const Context& context, const Action& action, Node& body, std::vector<std::string>& comments) {
     const Settings& settings = context.settings;
