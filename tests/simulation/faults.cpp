@@ -34,7 +34,8 @@ void Simulation::clone_and_reload() {
 
 // Faults come alone, or several at about the same time.
 void Simulation::faults() {
-    if (terms_.faults_for > 0ns && now_ >= terms_.faults_for.count() - 200'000'000)
+    constexpr Duration longest_burst = 200ms; // of those that come at about the same time
+    if (terms_.faults_for > 0ns && now_ >= (terms_.faults_for - longest_burst).count())
         return;
     const std::uint64_t count = 1 + below(4);
     for (std::uint64_t i = 0; i < count; ++i)

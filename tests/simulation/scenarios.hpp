@@ -38,11 +38,16 @@ constexpr Instant ms(std::int64_t count) {
     return count * 1'000'000;
 }
 
-inline void start_both(Simulation& of) {
-    of.at(0, [&] {
-        of.start(0);
-        of.start(1);
+// Starts the first gateways.
+inline void start(Simulation& of, int count) {
+    of.at(0, [&of, count] {
+        for (int i = 0; i < count; ++i)
+            of.start(i);
     });
+}
+
+inline void start_both(Simulation& of) {
+    start(of, 2);
 }
 
 // A lock is gateway 0's, and the store loses that; then it is gateway 1's.
@@ -397,11 +402,7 @@ inline constexpr Scenario all[] = {
          of.set_wall_clock(0, 480ms);
          of.set_wall_clock(1, -480ms);
          of.set_wall_clock(2, 1h);
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-             of.start(2);
-         });
+         start(of, 3);
          of.busy(0, ms(2820), ms(2910));
          of.busy(2, ms(2900), ms(2906));
          of.at(ms(2950), [&] { of.kill(2); });
@@ -424,11 +425,7 @@ inline constexpr Scenario all[] = {
     {"a gateway that held nothing dies, and another one starts when some know of that", 300ms,
      "an ended session is forgotten before all have heard of its end",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-             of.start(2);
-         });
+         start(of, 3);
          of.at(ms(1500), [&] { of.kill(2); });
          of.at(ms(2560), [&] { of.start(3); });
          of.busy(3, ms(2700), ms(3400));
@@ -448,11 +445,7 @@ inline constexpr Scenario all[] = {
      [](Simulation& of) {
          of.set_wall_clock(0, 24h * 800);
          of.set_wall_clock(1, 20s);
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-             of.start(2);
-         });
+         start(of, 3);
          of.at(ms(1900), [&] { of.remember(); });
          of.busy(1, ms(2000), ms(2200));
          of.busy(0, ms(2400), ms(3600));
@@ -482,11 +475,7 @@ inline constexpr Scenario all[] = {
      300ms, "a share counts for as long as the caller's burst says",
      [](Simulation& of) {
          of.reload(1, 10, 10);
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-             of.start(2);
-         });
+         start(of, 3);
          of.busy(0, ms(12'000), ms(13'000));
          of.at(ms(13'000), [&] { of.leave(0); });
          of.busy(1, ms(14'600), ms(15'000));
@@ -497,11 +486,7 @@ inline constexpr Scenario all[] = {
      "a session's span is that of its latest file",
      [](Simulation& of) {
          of.reload(1, 10, 10);
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-             of.start(2);
-         });
+         start(of, 3);
          of.busy(0, ms(12'000), ms(13'000));
          of.at(ms(13'000), [&] { of.reload(0, 10, 10); });
          of.busy(0, ms(13'000), ms(13'200));
@@ -544,11 +529,7 @@ inline constexpr Scenario all[] = {
     {"a gateway that held nothing leaves, and the store fails over", 4s,
      "a session counts after what it held has aged",
      [](Simulation& of) {
-         of.at(0, [&] {
-             of.start(0);
-             of.start(1);
-             of.start(2);
-         });
+         start(of, 3);
          of.at(ms(900), [&] { of.trust(0); });
          of.busy(0, ms(2000), ms(2100));
          of.at(ms(9000), [&] { of.leave(2); });
