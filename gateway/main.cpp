@@ -1,20 +1,15 @@
 // The command line: stint run | check | simulate | import-nginx | fields | version. Parses the
 // arguments and calls the code of each command.
-#include "admin/config_json.hpp"
-#include "admin/message.hpp"
 #include "admin/server.hpp"
 #include "base/version.hpp"
+#include "check/check.hpp"
 #include "config/fields/json_schema.hpp"
 #include "config/fields/reference.hpp"
 #include "config/load.hpp"
 #include "config/yaml/diagnostics.hpp"
 #include "import/source_files.hpp"
-#include "runtime/check_warnings.hpp"
-#include "runtime/config_notes.hpp"
 #include "runtime/gateway.hpp"
 #include "runtime/process.hpp"
-#include "runtime/store_trials.hpp"
-#include "runtime/tls_objects.hpp"
 #include "simulate/simulate.hpp"
 
 #include <CLI/CLI.hpp>
@@ -25,7 +20,6 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,67 +31,22 @@ namespace {
 
 using namespace stint;
 
-enum Exit { ok = 0, failed = 1, bad_configuration = 2, notes_found = 3 };
+enum Exit { ok = 0, failed = 1, bad_configuration = 2, notes_found = 3, differs = 4 };
 
-// Returns the loaded configuration. If it or its TLS files have mistakes, prints each of them to
-// standard error and returns nullopt.
-std::optional<config::Config>
-checked(Result<config::Config, config::ConfigErrors> loaded, const std::string& file) {
-    const config::ConfigErrors mistakes =
-        loaded ? runtime::tls_mistakes(*loaded, file) : loaded.error();
-    for (const config::ConfigError& mistake : mistakes)
-        std::cerr << mistake.text() << '\n';
-    if (!mistakes.empty())
-        return std::nullopt;
-    return std::move(*loaded);
-}
-
-struct CheckOptions {
-    bool strict = false; // notes are a failure, too
-    bool print = false;  // standard output gets the configuration, standard error the notes
-    std::string store;   // this store is tried, too; all_stores: each; empty: none
-};
-
-constexpr std::string_view all_stores = "*"; // no store's name
-
-Exit try_stores(const config::Config& config, const std::string& file, const std::string& name) {
-    const auto tried =
-        runtime::try_stores(config, file, name == all_stores ? std::string{} : name, std::cout);
-    if (tried && *tried != runtime::StoreTrials::no_such_store)
-        return *tried == runtime::StoreTrials::all_usable ? ok : failed;
-    if (tried)
-        std::cerr << "stint: there is no such store in " << file << '\n';
-    else
-        for (const config::ConfigError& mistake : tried.error())
-            std::cerr << mistake.text() << '\n';
-    return bad_configuration;
-}
-
-int check(const std::string& file, const CheckOptions& options) {
-    const bool from_input = file == "-";
-    const std::string shown = from_input ? "<stdin>" : file;
-    const auto config = checked(
-        from_input ? config::load_stream(*stdin, shown, runtime::environment_variable)
-                   : config::load_file(file, runtime::environment_variable),
-        shown);
-    if (!config)
-        return bad_configuration;
-    if (options.print)
-        std::cout << admin::json_response(admin::config_json(*config)).body;
-    else
-        std::cout << shown << ": ok (" << config->routes.size() << " routes, "
-                  << config->upstreams.size() << " upstreams, " << config->limits.size()
-                  << " limits)\n";
-    std::vector<std::string> notes = runtime::config_notes(*config);
-    std::ranges::move(runtime::check_warnings(*config), std::back_inserter(notes));
-    for (const std::string& note : notes)
-        (options.print ? std::cerr : std::cout) << shown << ": note: " << note << '\n';
-    const Exit tried = options.store.empty() ? ok : try_stores(*config, shown, options.store);
-    if (!std::cout.flush())
+int check_file(const check::Options& options) {
+    switch (check::run(options, std::cout, std::cerr)) {
+    case check::Ending::fine:
+        return ok;
+    case check::Ending::unusable:
         return failed;
-    if (tried != ok)
-        return tried;
-    return options.strict && !notes.empty() ? notes_found : ok;
+    case check::Ending::mistakes:
+        return bad_configuration;
+    case check::Ending::notes:
+        return notes_found;
+    case check::Ending::differs:
+        break;
+    }
+    return differs;
 }
 
 int import_file(const std::string& file) {
@@ -119,7 +68,7 @@ int give_up(const std::string& reason) {
 int run(const std::string& file) {
     runtime::ignore_signals();
     runtime::ReadConfig read = runtime::read_config(file, runtime::environment_variable);
-    auto config = checked(config::result_of(std::move(read.attempt)), file);
+    auto config = check::usable(config::result_of(std::move(read.attempt)), file, std::cerr);
     if (!config)
         return bad_configuration;
     // The operational log goes to standard error, because standard output is for the access log.
@@ -152,7 +101,7 @@ int replay(const simulate::Options& options) {
 // The arguments of all commands.
 struct Arguments {
     std::string file;
-    CheckOptions check{};
+    check::Options check{};
     simulate::Options simulation{};
 };
 
@@ -173,8 +122,15 @@ CLI::App* add_check(CLI::App& app, Arguments& to) {
         "--print", to.check.print,
         "Print the configuration with its defaults, as GET /config does");
     command->add_flag(
-        "--store{" + std::string{all_stores} + "}", to.check.store,
+        "--store{" + std::string{check::all_stores} + "}", to.check.store,
         "Try the stores, or --store=NAME alone; exit 1 if one cannot be used");
+    command
+        ->add_option(
+            "--diff", to.check.diff,
+            "Report what a reload from this configuration to FILE would change; exit 4 if anything")
+        ->excludes("--strict")
+        ->excludes("--print")
+        ->excludes("--store");
     return command;
 }
 
@@ -294,8 +250,13 @@ int main(int argc, char** argv) {
             return import_file(arguments.file);
         if (arguments.file.empty())
             return reject(run_command->parsed() ? "run needs -c FILE" : "check needs a FILE");
-        if (check_command->parsed())
-            return check(arguments.file, arguments.check);
+        if (check_command->parsed()) {
+            if (arguments.file == "-" && arguments.check.diff == "-")
+                return reject("check reads standard input once");
+            arguments.check.file = arguments.file;
+            arguments.check.environment = runtime::environment_variable;
+            return check_file(arguments.check);
+        }
         if (arguments.file == "-")
             return reject("run needs a file, which a reload reads again");
         return run(arguments.file);

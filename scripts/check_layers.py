@@ -32,7 +32,8 @@ LAYERS = {
     "simulate": "admission runtime routing limits http net observe config base",
     "import": "config base",
     "admin": "admission runtime stores shared/session.hpp permits/lock_json.hpp server proxy upstream routing locks limits http net tls observe config base",
-    "main": "admin import simulate runtime config base",
+    "check": "admin runtime config base",
+    "main": "check admin import simulate runtime config base",
 }
 
 # library's headers: the layers, or files, that may include them.

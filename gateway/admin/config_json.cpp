@@ -29,7 +29,8 @@ std::string without_variables(std::string text) {
     return text;
 }
 
-// Returns a value as a configuration file states it.
+} // namespace
+
 Json file_json(const Shown& shown) {
     return std::visit(
         [](const auto& value) -> Json {
@@ -50,6 +51,8 @@ Json file_json(const Shown& shown) {
                 return config::size_text(value.count);
             } else if constexpr (std::is_same_v<T, Shown::Written>) {
                 return value.text;
+            } else if constexpr (std::is_same_v<T, Shown::Secret>) {
+                return Shown::hidden_text;
             } else if constexpr (std::is_same_v<T, std::string>) {
                 return without_variables(value);
             } else {
@@ -58,6 +61,8 @@ Json file_json(const Shown& shown) {
         },
         shown.value());
 }
+
+namespace {
 
 // Adds a setting to live state, with the unit in its name.
 void add_setting(Json& json, const Shown::Member& setting) {
@@ -107,15 +112,19 @@ Json config_json(const config::Config& config) {
     return file_json(config::shown(config::config_fields(), config, config));
 }
 
-Json config_json(const config::Config& config, const RunningConfig& running) {
-    config::Config in_force = config;
+config::Config with_running(config::Config in_force, const RunningConfig& running) {
     in_force.workers = running.workers;
+    std::optional<config::Tls> tls = in_force.admin ? in_force.admin->tls : std::nullopt;
     in_force.admin = running.admin;
     // A reload applies changed TLS settings, but turns TLS neither on nor off.
-    if (running.admin && running.admin->tls && config.admin && config.admin->tls)
-        in_force.admin->tls = config.admin->tls;
+    if (in_force.admin && in_force.admin->tls && tls)
+        in_force.admin->tls = std::move(tls);
     in_force.state = running.state;
-    return config_json(in_force);
+    return in_force;
+}
+
+Json config_json(const config::Config& config, const RunningConfig& running) {
+    return config_json(with_running(config, running));
 }
 
 Json ms_json(Nanoseconds duration) {

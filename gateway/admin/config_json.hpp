@@ -3,6 +3,7 @@
 #pragma once
 
 #include "admin/message.hpp"
+#include "config/fields/shown.hpp"
 #include "config/schema/schema.hpp"
 #include "limits/decision.hpp"
 
@@ -20,6 +21,12 @@ struct RunningConfig {
 };
 
 [[nodiscard]] RunningConfig running(const config::Config& at_start);
+
+// Returns the configuration with the values of `running`, which a reload does not change.
+[[nodiscard]] config::Config with_running(config::Config in_force, const RunningConfig& running);
+
+// Returns a value in the form of a configuration file; "(hidden)" for a secret.
+[[nodiscard]] Json file_json(const config::Shown& shown);
 
 // Returns the configuration as a document that config::load_text() takes: every setting in force,
 // with defaults filled in. A value that a section inherits is shown only where it is set: a timeout

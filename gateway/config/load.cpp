@@ -26,7 +26,9 @@ ConfigErrors cannot_read(const std::filesystem::path& file) {
     return one_mistake(file, "cannot be read: " + std::generic_category().message(errno));
 }
 
-Result<std::string, ConfigErrors> text_of(std::FILE& in, const std::filesystem::path& file) {
+} // namespace
+
+Result<std::string, ConfigErrors> read_text(std::FILE& in, const std::filesystem::path& file) {
     std::string text;
     std::array<char, 64 * 1024> block;
     errno = 0;
@@ -41,23 +43,15 @@ Result<std::string, ConfigErrors> text_of(std::FILE& in, const std::filesystem::
     return text;
 }
 
-} // namespace
-
 Result<std::string, ConfigErrors> read_text(const std::filesystem::path& file) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in{
         std::fopen(file.c_str(), "rb"), &std::fclose};
-    return in ? text_of(*in, file) : cannot_read(file);
+    return in ? read_text(*in, file) : cannot_read(file);
 }
 
 Result<Config, ConfigErrors>
 load_file(const std::filesystem::path& file, const Environment& environment) {
     const auto text = read_text(file);
-    return text ? load_text(*text, file, environment) : text.error();
-}
-
-Result<Config, ConfigErrors>
-load_stream(std::FILE& in, const std::filesystem::path& file, const Environment& environment) {
-    const auto text = text_of(in, file);
     return text ? load_text(*text, file, environment) : text.error();
 }
 

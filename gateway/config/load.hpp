@@ -47,16 +47,14 @@ constexpr std::size_t largest_file = 16U << 20U; // bytes of a configuration
 // load_text() rejects, only the beginning. A file that cannot be read is reported as one error at
 // 1:1.
 [[nodiscard]] Result<std::string, ConfigErrors> read_text(const std::filesystem::path& file);
+// Reads the rest of the stream, for example of the standard input. file: named in the error.
+[[nodiscard]] Result<std::string, ConfigErrors>
+read_text(std::FILE& in, const std::filesystem::path& file);
 
 // Reads and checks a configuration file. A file that cannot be read is reported as one error at
 // 1:1. environment: fills in ${NAME} in the file's values; without it no variable is set.
 [[nodiscard]] Result<Config, ConfigErrors>
 load_file(const std::filesystem::path& file, const Environment& environment = {});
-
-// Reads the rest of the stream, for example of the standard input. file: as in load_text().
-// environment: as in load_file().
-[[nodiscard]] Result<Config, ConfigErrors>
-load_stream(std::FILE& in, const std::filesystem::path& file, const Environment& environment = {});
 
 // Reads and checks a configuration's text. file: named in errors; its folder is the base of
 // relative paths. environment: as in load_file().

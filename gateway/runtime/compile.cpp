@@ -5,6 +5,7 @@
 #include "runtime/compile_balance.hpp"
 #include "runtime/compile_limit.hpp"
 #include "runtime/compile_shape.hpp"
+#include "runtime/cooldown_identity.hpp"
 #include "runtime/protected_fields.hpp"
 #include "runtime/token_file.hpp"
 
@@ -54,36 +55,23 @@ void tell_policies(
     telling.any = telling.any || fields != Fields::off;
 }
 
-// Returns the route's cooldown rules and the set of pauses that it takes part in; an empty result
-// if it has no cooldown. With scope: host, all routes of the upstream share the set. With scope:
-// route, the route has its own. With scope: key, the set belongs to the route or the upstream,
-// whichever has the `cooldown` section.
+// Returns the route's cooldown rules and the set of pauses that it takes part in (pauses_of()); an
+// empty result if it has no cooldown.
 routing::RouteCooldown cooldown_of(
     const config::Config& config,
     const config::Route& route,
     limits::CooldownRegistry& registry,
     const SharedStores& stores) {
-    if (route.answer)
+    const std::optional<RoutePauses> pauses = pauses_of(config, route);
+    if (!pauses)
         return {};
-    const config::Upstream& upstream = config.upstreams[route.upstream];
-    const std::string& host = route.host ? *route.host : upstream.host;
-    const std::optional<config::Cooldown>& from =
-        route.cooldown ? route.cooldown : upstream.cooldown;
-    if (!from || !from->on)
-        return {};
-    using Scope = config::Cooldown::Scope;
-    const bool by_host = from->scope == Scope::host;
+    const config::Cooldown* const from = pauses->settings;
+    const std::string& host = route.host ? *route.host : config.upstreams[route.upstream].host;
+    const bool by_host = from->scope == config::Cooldown::Scope::host;
     routing::RouteCooldown cooldown;
-    limits::CooldownIdentity identity{"route:" + route.name, "route"};
-    if (by_host || (from->scope == Scope::key && !route.cooldown))
-        identity.owner = "upstream:" + upstream.name;
-    if (by_host)
-        identity.scope = "host";
-    if (from->scope == Scope::key) {
+    if (from->scope == config::Cooldown::Scope::key)
         cooldown.key = key_of(from->key, config.prefixes);
-        identity.scope = "key:" + cooldown.key.text();
-    }
-    cooldown.set = registry.obtain(identity);
+    cooldown.set = registry.obtain(pauses->identity);
     const bool shared = from->shared && *from->shared < stores.size();
     cooldown.set->share_by(
         shared ? limits::PauseExchangePtr{stores[*from->shared]} : nullptr,

@@ -202,6 +202,10 @@ limits::LimitIdentity identity_of(const config::Limit& limit, std::string_view s
         .store = std::string{store}};
 }
 
+limits::LimitIdentity identity_of(const config::Limit& limit, const config::Config& config) {
+    return identity_of(limit, limit.shared ? config.stores[limit.shared->store].name : "");
+}
+
 CompiledLimit compile_limit(
     const config::Limit& as_read,
     const LimitChanges& changes,

@@ -19,6 +19,9 @@ namespace stint::runtime {
 // Returns the identity that the limit has in its registry. store: the name of its store; empty if
 // this gateway counts it alone.
 [[nodiscard]] limits::LimitIdentity identity_of(const config::Limit& limit, std::string_view store);
+// The same for a limit of this configuration.
+[[nodiscard]] limits::LimitIdentity
+identity_of(const config::Limit& limit, const config::Config& config);
 
 // A limit of the configuration for the control thread and for the workers.
 struct CompiledLimit {

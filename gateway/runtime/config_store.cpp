@@ -1,6 +1,5 @@
 #include "runtime/config_store.hpp"
 
-#include "config/fields/restart.hpp"
 #include "net/clock.hpp"
 #include "runtime/compile_limit.hpp"
 #include "runtime/destroyed_on.hpp"
@@ -117,35 +116,6 @@ void ConfigStore::stop_stores() noexcept {
     stores_.keep({});
 }
 
-std::vector<std::string>
-ConfigStore::reload_notes(const config::Config& next, const Compiled& compiled) const {
-    std::vector<std::string> notes;
-    std::map<std::string_view, const limits::Limit*> former;
-    for (const ConfiguredLimit& each : compiled_.limits)
-        former.emplace(each.limit->identity().name, each.limit.get());
-    for (const ConfiguredLimit& each : compiled.limits) {
-        const auto known = former.find(each.limit->identity().name);
-        if (known != former.end() && known->second != each.limit.get())
-            notes.push_back(
-                "limit " + each.limit->identity().name +
-                ": its kind, key, anchor or per has changed, so its counts begin anew");
-    }
-    for (const std::string_view key : config::need_restart(config(), next))
-        notes.push_back(std::string{key} + ": takes effect with a restart");
-    return notes;
-}
-
-std::vector<std::string> ConfigStore::limits_ended_by(const Compiled& next) const {
-    std::set<const limits::Limit*> kept;
-    for (const ConfiguredLimit& each : next.limits)
-        kept.insert(each.limit.get());
-    std::vector<std::string> ended;
-    for (const ConfiguredLimit& former : compiled_.limits)
-        if (!kept.contains(former.limit.get()))
-            ended.push_back(former.limit->identity().name);
-    return ended;
-}
-
 std::string
 ConfigStore::refused_pair_in(const config::Config& next, const LimitChanges& changes) const {
     std::vector<bool> enforced = enforced_limits(next, changes);
@@ -154,9 +124,8 @@ ConfigStore::refused_pair_in(const config::Config& next, const LimitChanges& cha
             continue;
         const config::Limit& limit = next.limits[i];
         const auto former = limit_named(limit.name);
-        const std::string store = limit.shared ? next.stores[limit.shared->store].name : "";
         enforced[i] =
-            former && compiled_.limits[*former].limit->identity() == identity_of(limit, store);
+            former && identity_of(config().limits[*former], config()) == identity_of(limit, next);
     }
     const std::vector<EnforcedPair> pairs = enforced_pairs(next, enforced);
     return pairs.empty() ? std::string{} : reason_of(pairs.front(), next);

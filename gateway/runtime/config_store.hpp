@@ -101,13 +101,6 @@ class ConfigStore {
     // end, because the stores post answers to them.
     void stop_stores() noexcept;
 
-    // Returns a line for each limit whose counts a reload to `next` would reset, and for each
-    // changed setting that needs a restart.
-    [[nodiscard]] std::vector<std::string>
-    reload_notes(const config::Config& next, const Compiled& compiled) const;
-    // Returns the names of the limits in force that a reload to `next` would end: limits that are
-    // removed, or whose key, kind, window or store changes.
-    [[nodiscard]] std::vector<std::string> limits_ended_by(const Compiled& next) const;
     // Returns an error if `next` has two limits on a route that may not both be enforced
     // (enforced_pairs.hpp), but are because an operator has switched `enforce` on; else "". Ignores
     // switches that the reload would end.

@@ -5,6 +5,7 @@
 #include "runtime/logged_target.hpp"
 #include "runtime/persistence.hpp"
 #include "runtime/process.hpp"
+#include "runtime/reload_effects.hpp"
 #include "runtime/saved_changes.hpp"
 #include "runtime/worker_updates.hpp"
 
@@ -208,8 +209,9 @@ std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::O
     const std::uint64_t generation = store_.generation() + 1;
     const LimitChanges& changes = changes_.overlay().limits();
     Compiled next = store_.compiled_from(*loaded, changes, generation);
-    std::vector<std::string> notes = store_.reload_notes(loaded->config, next);
-    const std::vector<std::string> forgotten = changes_.forget_limits(store_.limits_ended_by(next));
+    const CounterEffects counters = counter_effects(config(), loaded->config);
+    std::vector<std::string> notes = reload_notes(config(), loaded->config, counters);
+    const std::vector<std::string> forgotten = changes_.forget_limits(counters.forgotten());
     if (!forgotten.empty())
         next = store_.compiled_from(*loaded, changes, generation);
     notes.insert(notes.end(), forgotten.begin(), forgotten.end());

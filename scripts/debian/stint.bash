@@ -29,12 +29,12 @@ _stint() {
         # A name that only its writer knows.
         simulate:--logged | simulate:--captured | simulate:--host | check:--store) [[ $word == -* ]] || return 0 ;;
         # A file: bash completes it.
-        *:-c | *:--config | simulate:--against) return ;;
+        *:-c | *:--config | simulate:--against | check:--diff) return ;;
     esac
     case $command in
         '') options='run check simulate import-nginx fields schema version -h --help --version' ;;
         run) options='-h --help -c --config' ;;
-        check) options='-h --help -c --config --strict --print --store' ;;
+        check) options='-h --help -c --config --strict --print --store --diff' ;;
         simulate) options='-h --help -c --config --against --json --logged --format --captured --host' ;;
         import-nginx | fields | schema | version) options='-h --help' ;;
     esac

@@ -54,10 +54,15 @@ std::optional<std::string> default_of(const FieldOf<S>& field, const S& sample) 
     return members.size() == 1 ? file_text(members.front().value) : std::nullopt;
 }
 
-// Describes a section from its table. sample: a struct with the default values.
+// Describes a section from its table. others: paths of sections with the same keys. sample: a
+// struct with the default values.
 template <class S>
-SectionReference section(std::string_view path, Table<S> table, const S& sample = {}) {
-    SectionReference section{path, {}};
+SectionReference section(
+    std::string_view path,
+    Table<S> table,
+    std::vector<std::string_view> others = {},
+    const S& sample = {}) {
+    SectionReference section{path, std::move(others), {}};
     for (const FieldOf<S>& field : table) {
         SectionReference::Key key{field, std::string{field.otherwise}};
         if (field.otherwise.empty() && !field.required) {
@@ -117,28 +122,17 @@ std::string default_cell(const SectionReference::Key& key) {
 }
 
 // Returns a sentence that names other sections with the same keys; "" if there are none.
-std::string also_at(std::string_view path) {
-    struct Place {
-        std::string_view path;
-        std::string_view text;
-    };
-    constexpr std::array<Place, 8> places{{
-        {"listeners[].tls", "`admin.tls` has the same keys."},
-        {"headers", "`routes[].headers` has the same keys."},
-        {"upstreams.NAME.tls", "`stores.NAME.tls` has the same keys."},
-        {"upstreams.NAME.timeouts", "`routes[].timeouts` has the same keys."},
-        {"upstreams.NAME.cooldown", "`routes[].cooldown` has the same keys."},
-        {"upstreams.NAME.retry", "`routes[].retry` has the same keys."},
-        {"upstreams.NAME.request", "`upstreams.NAME.response`, `routes[].request` and "
-                                   "`routes[].response` have the same keys."},
-        {"limits.NAME",
-         "An inline limit in `routes[].limits[]` has the same keys; `name` is for it "
-         "alone."},
-    }};
-    for (const Place& place : places)
-        if (place.path == path)
-            return std::string{place.text}.append("\n\n");
-    return {};
+std::string also_at(const SectionReference& section) {
+    if (section.others.empty())
+        return {};
+    if (section.path == "limits.NAME")
+        return "An inline limit in `routes[].limits[]` has the same keys; `name` is for it "
+               "alone.\n\n";
+    std::vector<std::string> quoted;
+    for (const std::string_view other : section.others)
+        quoted.push_back("`" + std::string{other} + "`");
+    const std::vector<std::string_view> names{quoted.begin(), quoted.end()};
+    return listed(names, "and") + (names.size() > 1 ? " have" : " has") + " the same keys.\n\n";
 }
 
 std::string bounds_text(const FieldType& type) {
@@ -176,7 +170,7 @@ std::vector<SectionReference> reference() {
         section("", config_fields()),
         section("listeners[]", listener_fields()),
         section("listeners[].http2", http2_fields()),
-        section("listeners[].tls", tls_fields()),
+        section("listeners[].tls", tls_fields(), {"admin.tls"}),
         section("listeners[].tls.certificates[]", certificate_fields()),
         section("admin", admin_fields()),
         section("permits", permits_fields()),
@@ -187,23 +181,26 @@ std::vector<SectionReference> reference() {
         section("min_rate", min_rate_fields()),
         section("access_log", access_log_fields()),
         section("log", log_fields()),
-        section("headers", header_fields()),
+        section("headers", header_fields(), {"routes[].headers"}),
         section("upstreams.NAME", upstream_fields()),
         section("upstreams.NAME.endpoints[]", endpoint_fields()),
-        section("upstreams.NAME.tls", upstream_tls_fields()),
-        section("upstreams.NAME.timeouts", timeout_override_fields()),
-        section("upstreams.NAME.cooldown", cooldown_fields(), sample_cooldown()),
-        section("upstreams.NAME.retry", retry_fields()),
+        section("upstreams.NAME.tls", upstream_tls_fields(), {"stores.NAME.tls"}),
+        section("upstreams.NAME.timeouts", timeout_override_fields(), {"routes[].timeouts"}),
+        section(
+            "upstreams.NAME.cooldown", cooldown_fields(), {"routes[].cooldown"}, sample_cooldown()),
+        section("upstreams.NAME.retry", retry_fields(), {"routes[].retry"}),
         section("upstreams.NAME.ejection", ejection_fields()),
         section("upstreams.NAME.health", health_fields()),
         section("upstreams.NAME.queue", queue_fields()),
-        section("upstreams.NAME.request", edit_fields()),
-        section("limits.NAME", limit_fields(), sample_limit()),
+        section(
+            "upstreams.NAME.request", edit_fields(),
+            {"upstreams.NAME.response", "routes[].request", "routes[].response"}),
+        section("limits.NAME", limit_fields(), {"routes[].limits[]"}, sample_limit()),
         section("limits.NAME.count_when", count_when_fields()),
         section("limits.NAME.overrides.KEY", override_fields()),
         section("limits.NAME.shared", shared_fields()),
         section("limits.NAME.body", body_fields()),
-        section("locks.NAME", lock_fields(), sample_limit()),
+        section("locks.NAME", lock_fields(), {}, sample_limit()),
         section("locks.NAME.shared", lock_shared_fields()),
         section("routes[]", route_fields()),
         section("routes[].match", match_fields()),
@@ -226,7 +223,7 @@ std::string reference_page() {
     for (const SectionReference& section : reference()) {
         page += section.path.empty() ? "\n## Top level\n\n"
                                      : "\n## " + std::string{section.path} + "\n\n";
-        page += also_at(section.path);
+        page += also_at(section);
         page += "| key | type | default | reload | |\n|---|---|---|---|---|\n";
         for (const SectionReference::Key& key : section.keys)
             page.append("| `")

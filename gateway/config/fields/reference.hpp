@@ -16,7 +16,8 @@ struct SectionReference {
         std::string otherwise;  // the default, as in a file or in words; empty if required
         bool has_value = false; // true if `otherwise` is a value for a file, false if words
     };
-    std::string_view path; // such as upstreams.NAME.queue; empty for the top level
+    std::string_view path;                // such as upstreams.NAME.queue; empty for the top level
+    std::vector<std::string_view> others; // paths of sections with the same keys
     std::vector<Key> keys;
 };
 

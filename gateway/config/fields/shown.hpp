@@ -28,6 +28,12 @@ class Shown {
         std::string text;
         [[nodiscard]] bool operator==(const Written&) const = default;
     };
+    // A text that is compared, but must not be told: it is printed as hidden_text.
+    struct Secret {
+        std::string text;
+        [[nodiscard]] bool operator==(const Secret&) const = default;
+    };
+    static constexpr std::string_view hidden_text = "(hidden)";
     using Any = std::variant<
         bool,
         std::uint64_t,
@@ -35,6 +41,7 @@ class Shown {
         Bytes,
         std::string,
         Written,
+        Secret,
         List,
         Map>;
 
@@ -46,6 +53,7 @@ class Shown {
     Shown(std::chrono::duration<Rep, Period> length);
     Shown(Bytes size);
     Shown(Written text);
+    Shown(Secret text);
     Shown(std::string text);
     Shown(std::string_view text);
     Shown(const char* text);
@@ -78,6 +86,7 @@ Shown::Shown(std::chrono::duration<Rep, Period> length)
     : value_(std::chrono::nanoseconds{length}) {}
 inline Shown::Shown(Bytes size) : value_(size) {}
 inline Shown::Shown(Written text) : value_(std::move(text)) {}
+inline Shown::Shown(Secret text) : value_(std::move(text)) {}
 inline Shown::Shown(std::string text) : value_(std::move(text)) {}
 inline Shown::Shown(std::string_view text) : value_(std::string{text}) {}
 inline Shown::Shown(const char* text) : value_(std::string{text}) {}

@@ -11,9 +11,6 @@ namespace stint::config {
 
 namespace {
 
-// Stands in GET /config for a value that may be a secret.
-constexpr std::string_view hidden_value = "(hidden)";
-
 std::string name_fault(std::string_view name, EditedHead head, const LoadState& loading) {
     if (std::string fault = edit_fault(name, head); !fault.empty())
         return fault;
@@ -65,7 +62,7 @@ void read_removed(
 
 Shown shown_header(const FieldEdits::Set& set) {
     if (set.may_be_secret)
-        return hidden_value;
+        return Shown::Secret{set.value};
     return set.written.empty() ? Shown{set.value} : Shown{Shown::Written{set.written}};
 }
 
@@ -120,7 +117,7 @@ void read_set_headers(
         // Only fields of requests may be secrets. Fields of responses are sent to clients anyway.
         const bool may_be_secret =
             head == EditedHead::request && !shows_no_secret(entry.value.written(), *text);
-        if (may_be_secret && *text == hidden_value)
+        if (may_be_secret && *text == Shown::hidden_text)
             entry.value.wrong(
                 in_quotes(*text) + " stands for a value that GET /config does not print; expected "
                                    "the value, or a variable such as ${NAME}");

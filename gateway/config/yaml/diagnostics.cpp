@@ -24,19 +24,6 @@ bool is_control_character(char c) noexcept {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
-std::string without_controls(std::string_view text) {
-    constexpr std::string_view hex_digits = "0123456789abcdef";
-    std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (is_control_character(c))
-            out.append({'\\', 'x', hex_digits[byte >> 4], hex_digits[byte & 15]});
-        else
-            out += c;
-    }
-    return out;
-}
-
 std::size_t tolerance(std::size_t length) noexcept {
     if (length <= 2)
         return 0;
@@ -104,6 +91,19 @@ ConfigErrors Diagnostics::take() && {
     };
     mistakes_.erase(std::unique(mistakes_.begin(), mistakes_.end(), same), mistakes_.end());
     return std::move(mistakes_);
+}
+
+std::string without_controls(std::string_view text) {
+    constexpr std::string_view hex_digits = "0123456789abcdef";
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (is_control_character(c))
+            out.append({'\\', 'x', hex_digits[byte >> 4], hex_digits[byte & 15]});
+        else
+            out += c;
+    }
+    return out;
 }
 
 std::string in_quotes(std::string_view text) {

@@ -37,6 +37,9 @@ class Diagnostics {
     std::size_t comparisons_ = 0; // counted by may_compare() so far
 };
 
+// Returns the text with \xNN in place of control characters, so that it is safe on a terminal.
+[[nodiscard]] std::string without_controls(std::string_view text);
+
 // Quotes text of the file for an error message: escapes control characters and cuts long text, so
 // that it fits on a terminal's line.
 [[nodiscard]] std::string in_quotes(std::string_view text);
