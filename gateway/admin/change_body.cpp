@@ -136,21 +136,34 @@ std::optional<Response> ChangeBody::error() const {
     return problem(400, *wrong_ + ".");
 }
 
-Result<runtime::Attribution, Response>
-attribution_in(std::string_view query, std::string_view known) {
+std::optional<Response> fault_in_query(
+    std::string_view query, std::span<const std::string_view> known, std::string_view expected) {
     std::vector<std::string_view> seen;
     for (std::string_view rest = query; !rest.empty();) {
         const std::string_view each = rest.substr(0, rest.find('&'));
         rest.remove_prefix(std::min(each.size() + 1, rest.size()));
         const std::string_view name = each.substr(0, each.find('='));
-        if (name != "who" && name != "why" && (known.empty() || name != known))
+        if (std::ranges::find(known, name) == known.end())
             return problem(
-                400, "The query has \"" + std::string{name} + "\"; expected who, why" +
-                         (known.empty() ? "" : ", or " + std::string{known}) + ".");
+                400, "The query has \"" + std::string{name} + "\"; expected " +
+                         std::string{expected} + ".");
         if (std::ranges::find(seen, name) != seen.end())
             return problem(400, "The query has \"" + std::string{name} + "\" twice.");
         seen.push_back(name);
     }
+    return std::nullopt;
+}
+
+Result<runtime::Attribution, Response>
+attribution_in(std::string_view query, std::string_view known) {
+    std::vector<std::string_view> names{"who", "why"};
+    std::string expected = "who, why";
+    if (!known.empty()) {
+        names.push_back(known);
+        expected += ", or " + std::string{known};
+    }
+    if (auto fault = fault_in_query(query, names, expected))
+        return std::move(*fault);
     const auto who = http::percent_decoded(http::parameter(query, "who").value_or(""));
     const auto why = http::percent_decoded(http::parameter(query, "why").value_or(""));
     if (!who || !why)

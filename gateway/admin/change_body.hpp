@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,11 @@ class ChangeBody {
     const Json& json_;
     std::optional<std::string> wrong_;
 };
+
+// Returns 400 if the query has a parameter that is not in `known`, or one twice. expected: the
+// known names in words.
+[[nodiscard]] std::optional<Response> fault_in_query(
+    std::string_view query, std::span<const std::string_view> known, std::string_view expected);
 
 // Returns the query's `who` and `why`. A query with other parameters than these and `known`, or
 // with one of them twice, is an error: if a mistyped `key` were ignored, the change would apply to

@@ -1,5 +1,8 @@
 #include "admin/reload.hpp"
 
+#include "admin/change_body.hpp"
+#include "admin/dry_run.hpp"
+#include "http/query.hpp"
 #include "observe/json_line.hpp"
 
 #include <sodium/crypto_hash_sha256.h>
@@ -58,9 +61,19 @@ Response reload_response(const runtime::ReloadReport& report, std::uint64_t gene
             {"errors", errors_json(report.errors, true)}});
 }
 
-Response reload(runtime::Gateway& gateway) {
+Response reload(runtime::Gateway& gateway, const RunningConfig& running, std::string_view query) {
+    constexpr std::array<std::string_view, 1> known{"dry_run"};
+    if (auto fault = fault_in_query(query, known, known.front()))
+        return std::move(*fault);
+    const std::string_view dry = http::parameter(query, known.front()).value_or("false");
+    if (dry != "true" && dry != "false")
+        return problem(400, "\"dry_run\" must be true or false.");
     if (!gateway.ready())
         return problem(503, "The gateway is stopping; nothing is changed any more.");
+    if (dry == "true")
+        return json_response(dry_run_json(
+            gateway.dry_run(), with_running(gateway.config(), running), gateway.store().file(),
+            gateway.compiled().snapshot->generation));
     const runtime::ReloadReport report = gateway.reload(runtime::ReloadCause::api);
     return reload_response(report, gateway.compiled().snapshot->generation);
 }

@@ -1,7 +1,8 @@
-// POST /config/reload reloads the configuration file; GET /config/last_reload returns the result
-// of the last reload.
+// POST /config/reload reloads the configuration file, or says what that would change; GET
+// /config/last_reload returns the result of the last reload.
 #pragma once
 
+#include "admin/config_json.hpp"
 #include "admin/message.hpp"
 #include "runtime/gateway.hpp"
 
@@ -15,8 +16,10 @@ namespace stint::admin {
 [[nodiscard]] Response
 reload_response(const runtime::ReloadReport& report, std::uint64_t generation);
 
-// Reloads the configuration; returns 503 if the gateway is stopping.
-[[nodiscard]] Response reload(runtime::Gateway& gateway);
+// Reloads the configuration, or with dry_run=true in the query says what that would change. Returns
+// 503 if the gateway is stopping. running: the values that GET /config shows.
+[[nodiscard]] Response
+reload(runtime::Gateway& gateway, const RunningConfig& running, std::string_view query);
 
 // Returns the body of GET /config/last_reload. generation, config: of what is in force, `config` as
 // the body of GET /config. with_texts: errors have texts of the file, which may be secrets. Without

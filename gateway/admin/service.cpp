@@ -258,7 +258,7 @@ Response at_once(Service& service, const Target& target, const Request& request)
         return json_response(version_json(gateway));
     case Endpoint::reload: {
         auto refusal = refuse_change(request, service.policy);
-        return refusal ? std::move(*refusal) : reload(gateway);
+        return refusal ? std::move(*refusal) : reload(gateway, service.running, request.query);
     }
     case Endpoint::last_reload:
         return last_reload(service, request);

@@ -5,6 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -146,48 +147,71 @@ void unlink_own(const Endpoint& address, const Descriptor& own) noexcept {
         ::unlink(path_of(address));
 }
 
-// Listens only once the file has its mode and group: no client can connect before.
-Result<ListeningSockets> listening_unix_socket(const Endpoint& address, const SocketFile& file) {
+// Binds a Unix socket, and gives its file the mode and the group.
+Result<ListeningSockets> bound_unix_socket(const Endpoint& address, const SocketFile& file) {
     Result<Descriptor> socket = bound_socket(address, false);
     if (!socket)
         return {boost::system::in_place_error, socket.error()};
-    ListeningSockets opened{
+    ListeningSockets bound{
         address, {}, Descriptor{::open(path_of(address), O_PATH | O_NOFOLLOW | O_CLOEXEC)}};
-    struct stat bound {};
-    if (opened.file.get() < 0 || ::fstat(opened.file.get(), &bound) != 0) {
+    struct stat made {};
+    if (bound.file.get() < 0 || ::fstat(bound.file.get(), &made) != 0) {
         const ErrorCode failed = last_error();
         ::unlink(path_of(address)); // bound above, and the folder is locked
         return {boost::system::in_place_error, failed};
     }
-    opened.group = bound.st_gid;
-    ErrorCode failed = set_socket_file(address, opened.file, file);
-    if (!failed && ::listen(socket->get(), SOMAXCONN) != 0)
-        failed = last_error();
-    if (failed) {
-        unlink_own(address, opened.file);
+    bound.group = made.st_gid;
+    if (const ErrorCode failed = set_socket_file(address, bound.file, file)) {
+        unlink_own(address, bound.file);
         return {boost::system::in_place_error, failed};
     }
-    opened.sockets.push_back(std::move(*socket));
+    bound.sockets.push_back(std::move(*socket));
+    return bound;
+}
+
+// Listens only once the file has its mode and group: no client can connect before.
+Result<ListeningSockets> listening_unix_socket(const Endpoint& address, const SocketFile& file) {
+    Result<ListeningSockets> opened = bound_unix_socket(address, file);
+    if (opened && ::listen(opened->sockets.front().get(), SOMAXCONN) != 0) {
+        const ErrorCode failed = last_error();
+        unlink_own(address, opened->file);
+        return {boost::system::in_place_error, failed};
+    }
     return opened;
 }
 
-// Removes the socket file if it refuses connections: then its process is gone.
-bool remove_if_stale(const Endpoint& address) {
+// True if there is a socket file that refuses connections: then its process is gone.
+bool is_stale(const Endpoint& address) {
     struct stat file {};
     if (::lstat(path_of(address), &file) != 0 || !S_ISSOCK(file.st_mode))
         return false;
     const Descriptor probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
     const int connected =
         ::connect(probe.get(), address.data(), static_cast<socklen_t>(address.size()));
-    return connected != 0 && errno == ECONNREFUSED && ::unlink(path_of(address)) == 0;
+    return connected != 0 && errno == ECONNREFUSED;
+}
+
+// True if this process may remove the file of a Unix socket, and make another one in its place.
+bool may_replace(const Endpoint& address) {
+    char path[sizeof(sockaddr_un::sun_path)]{};
+    std::memcpy(path, path_of(address), std::strlen(path_of(address)));
+    const char* const place = ::dirname(path);
+    struct stat file {};
+    struct stat folder {};
+    if (::lstat(path_of(address), &file) != 0 || ::stat(place, &folder) != 0 ||
+        ::faccessat(AT_FDCWD, place, W_OK | X_OK, AT_EACCESS) != 0)
+        return false;
+    const uid_t user = ::geteuid();
+    return (folder.st_mode & S_ISVTX) == 0 || user == 0 || user == file.st_uid ||
+           user == folder.st_uid;
 }
 
 Result<ListeningSockets>
 open_unix(const Endpoint& address, std::size_t count, const SocketFile& file) {
     const Descriptor lock = lock_folder(address);
     Result<ListeningSockets> opened = listening_unix_socket(address, file);
-    if (!opened && opened.error() == boost::system::errc::address_in_use &&
-        remove_if_stale(address))
+    if (!opened && opened.error() == boost::system::errc::address_in_use && is_stale(address) &&
+        ::unlink(path_of(address)) == 0)
         opened = listening_unix_socket(address, file);
     while (opened && opened->sockets.size() < count) {
         Descriptor copy{::fcntl(opened->sockets.front().get(), F_DUPFD_CLOEXEC, 0)};
@@ -199,6 +223,24 @@ open_unix(const Endpoint& address, std::size_t count, const SocketFile& file) {
         opened->sockets.push_back(std::move(copy));
     }
     return opened;
+}
+
+Result<ListeningSockets> try_unix(const Endpoint& address, const SocketFile& file) {
+    const Descriptor lock = lock_folder(address);
+    Result<ListeningSockets> bound = bound_unix_socket(address, file);
+    if (!bound && bound.error() == boost::system::errc::address_in_use && is_stale(address) &&
+        may_replace(address))
+        return ListeningSockets{address, {}};
+    return bound;
+}
+
+Result<ListeningSockets> try_tcp(const Endpoint& address) {
+    Result<Descriptor> socket = bound_socket(address, false);
+    if (!socket)
+        return {boost::system::in_place_error, socket.error()};
+    ListeningSockets bound{address, {}};
+    bound.sockets.push_back(std::move(*socket));
+    return bound;
 }
 
 } // namespace
@@ -231,6 +273,25 @@ void remove_socket_file(const Endpoint& address, const Descriptor& own) noexcept
         return;
     const Descriptor lock = lock_folder(address);
     unlink_own(address, own);
+}
+
+AddressTrial::~AddressTrial() {
+    for (const ListeningSockets& each : bound_)
+        remove_socket_file(each.address, each.file);
+}
+
+ErrorCode AddressTrial::bind(const Endpoint& address, const SocketFile& file) {
+    const bool taken = std::ranges::any_of(bound_, [&](const ListeningSockets& each) {
+        return is_unix(address) ? !check_in_place(address, each.file)
+                                : exclude_each_other(address, each.address);
+    });
+    if (taken)
+        return boost::system::errc::make_error_code(boost::system::errc::address_in_use);
+    Result<ListeningSockets> bound = is_unix(address) ? try_unix(address, file) : try_tcp(address);
+    if (!bound)
+        return bound.error();
+    bound_.push_back(std::move(*bound));
+    return {};
 }
 
 } // namespace stint::net

@@ -46,4 +46,21 @@ set_socket_file(const Endpoint& address, const Descriptor& own, const SocketFile
 // nothing for other addresses.
 void remove_socket_file(const Endpoint& address, const Descriptor& own) noexcept;
 
+// Tries whether addresses can be listened on, all of them together. No client can connect: the
+// sockets never listen. Binds until its end, which removes the files of Unix sockets.
+class AddressTrial {
+  public:
+    AddressTrial() = default;
+    AddressTrial(const AddressTrial&) = delete;
+    AddressTrial& operator=(const AddressTrial&) = delete;
+    ~AddressTrial();
+
+    // Returns the error that open_listeners() would return if it had opened the earlier addresses.
+    // Leaves a stale file of a Unix socket in its place.
+    [[nodiscard]] ErrorCode bind(const Endpoint& address, const SocketFile& file = {});
+
+  private:
+    std::vector<ListeningSockets> bound_; // without `listen`
+};
+
 } // namespace stint::net

@@ -48,6 +48,25 @@ bool is_unix(const Endpoint& endpoint) noexcept {
     return endpoint.data()->sa_family == AF_UNIX;
 }
 
+namespace {
+
+// endpoint: of an IP address.
+std::uint16_t port_of(const Endpoint& endpoint) noexcept {
+    return endpoint.data()->sa_family == AF_INET
+               ? reinterpret_cast<const sockaddr_in*>(endpoint.data())->sin_port
+               : reinterpret_cast<const sockaddr_in6*>(endpoint.data())->sin6_port;
+}
+
+bool is_any_host(const Endpoint& endpoint) noexcept {
+    return endpoint.data()->sa_family == AF_INET
+               ? reinterpret_cast<const sockaddr_in*>(endpoint.data())->sin_addr.s_addr ==
+                     htonl(INADDR_ANY)
+               : IN6_IS_ADDR_UNSPECIFIED(
+                     &reinterpret_cast<const sockaddr_in6*>(endpoint.data())->sin6_addr);
+}
+
+} // namespace
+
 bool is_loopback(const Endpoint& endpoint) noexcept {
     if (is_unix(endpoint))
         return true;
@@ -57,6 +76,13 @@ bool is_loopback(const Endpoint& endpoint) noexcept {
     }
     const auto* ip = reinterpret_cast<const sockaddr_in6*>(endpoint.data());
     return IN6_IS_ADDR_LOOPBACK(&ip->sin6_addr);
+}
+
+bool exclude_each_other(const Endpoint& one, const Endpoint& other) noexcept {
+    if (one.data()->sa_family != other.data()->sa_family || is_unix(one) ||
+        port_of(one) != port_of(other) || port_of(one) == 0)
+        return false;
+    return one == other || is_any_host(one) || is_any_host(other);
 }
 
 PeerAddress::PeerAddress(const Endpoint& peer) noexcept {

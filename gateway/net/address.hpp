@@ -26,6 +26,11 @@ namespace stint::net {
 // True if only this machine can reach the address: 127.0.0.0/8, ::1, or a Unix socket.
 [[nodiscard]] bool is_loopback(const Endpoint& endpoint) noexcept;
 
+// True if only one of two TCP addresses can be listened on: they have the same port, and the same
+// host or one of them is all hosts of its family (0.0.0.0, ::). IPv6 sockets take no IPv4 clients
+// here (IPV6_V6ONLY).
+[[nodiscard]] bool exclude_each_other(const Endpoint& one, const Endpoint& other) noexcept;
+
 // A peer's address without its port, small enough to keep in every connection. An IPv4-mapped IPv6
 // address is its IPv4 address. Empty for a Unix socket.
 class PeerAddress {

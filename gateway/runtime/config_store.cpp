@@ -43,6 +43,22 @@ Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_file() {
     return loaded(std::move(read.attempt.config));
 }
 
+Result<ConfigStore::ReadApart, config::ConfigErrors> ConfigStore::read_apart() const {
+    auto text = config::read_text(file_);
+    if (!text)
+        return text.error();
+    auto config = config::load_text(*text, file_, environment_);
+    if (!config)
+        return std::move(config).error();
+    const auto tls = load_tls(*config, file_, in_force_->tls, ticket_keys_);
+    if (!tls)
+        return tls.error();
+    const auto stores = store_settings(*config, *tls, file_, registry_.hasher());
+    if (!stores)
+        return stores.error();
+    return ReadApart{std::move(*config), std::move(*text)};
+}
+
 void ConfigStore::begin_with(FileContent read) {
     try_files_of(config(), std::move(read), false);
 }
@@ -128,7 +144,10 @@ ConfigStore::refused_pair_in(const config::Config& next, const LimitChanges& cha
             former && identity_of(config().limits[*former], config()) == identity_of(limit, next);
     }
     const std::vector<EnforcedPair> pairs = enforced_pairs(next, enforced);
-    return pairs.empty() ? std::string{} : reason_of(pairs.front(), next);
+    if (pairs.empty())
+        return {};
+    return reason_of(pairs.front(), next) +
+           "; `enforce` of one was switched at run time, DELETE /limits/NAME/enforce ends that";
 }
 
 std::vector<ConfiguredLimit> ConfigStore::with_other_numbers(const Compiled& next) const {

@@ -70,6 +70,13 @@ class ConfigStore {
     // Reads the configuration file and the TLS files that it names, or returns every error. Reuses
     // the TLS objects in force whose files and settings have not changed. Sets tried().
     [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_file();
+    // A configuration that was read for a look, with the text of its file.
+    struct ReadApart {
+        config::Config config;
+        std::string text;
+    };
+    // Reads what read_file() reads, and returns the same errors, but changes nothing.
+    [[nodiscard]] Result<ReadApart, config::ConfigErrors> read_apart() const;
     // Reads only the TLS files again, for the configuration in force.
     [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_certificates();
 
@@ -103,7 +110,7 @@ class ConfigStore {
 
     // Returns an error if `next` has two limits on a route that may not both be enforced
     // (enforced_pairs.hpp), but are because an operator has switched `enforce` on; else "". Ignores
-    // switches that the reload would end.
+    // switches that the reload would end. The error says how to end the switch.
     [[nodiscard]] std::string
     refused_pair_in(const config::Config& next, const LimitChanges& changes) const;
     // Returns the limits of `next` whose quota, burst, per-key rules or enforcement may differ from

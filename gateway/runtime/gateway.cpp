@@ -31,11 +31,19 @@ std::size_t worker_count(const config::Config& config) {
     return config.workers.count > 0 ? config.workers.count : usable_cores().size();
 }
 
-std::vector<ReloadError> errors_of(const config::ConfigErrors& mistakes) {
-    std::vector<ReloadError> errors;
-    for (const config::ConfigError& mistake : mistakes)
-        errors.push_back({mistake.text(), mistake.place()});
-    return errors;
+// Resolves the endpoints' host names before the first request is accepted; waits at most
+// first_resolution.
+void resolve_names(
+    const upstream::Resolver::Names& names,
+    upstream::Resolver& resolver,
+    net::asio::io_context& control) {
+    if (names.empty())
+        return;
+    const auto tried = std::make_shared<bool>(false);
+    resolver.watch(names, [tried] { *tried = true; });
+    const auto deadline = std::chrono::steady_clock::now() + first_resolution;
+    while (!*tried && control.run_one_until(deadline) > 0) {
+    }
 }
 
 std::string in_force(std::uint64_t generation) {
@@ -102,7 +110,7 @@ Result<void, std::string> Gateway::start(FileContent read) {
     if (!persistence_ || !persistence_->holders_known())
         await_former_holders();
     Compiled compiled = first_compiled(**loaded);
-    resolve_names(compiled.host_names);
+    resolve_names(compiled.host_names, resolver_, control_);
     apply(std::move(*loaded), std::move(compiled), std::move(*opened));
     changes_.start();
     save_changes();       // erases changes from the file that are not in force
@@ -118,18 +126,6 @@ Result<void, std::string> Gateway::start(FileContent read) {
     if (config().permits)
         spdlog::info("permits listening on {}", listeners_.bound(config().permits->address));
     return {};
-}
-
-// Resolves the endpoints' host names before the first request is accepted; waits at most
-// first_resolution.
-void Gateway::resolve_names(const upstream::Resolver::Names& names) {
-    if (names.empty())
-        return;
-    const auto tried = std::make_shared<bool>(false);
-    resolver_.watch(names, [tried] { *tried = true; });
-    const auto deadline = std::chrono::steady_clock::now() + first_resolution;
-    while (!*tried && control_.run_one_until(deadline) > 0) {
-    }
 }
 
 // Reports every lock as full for a while after a start: clients of the last process may still hold
@@ -173,6 +169,10 @@ ReloadReport Gateway::reload(ReloadCause by) {
     return report;
 }
 
+DryRun Gateway::dry_run() const {
+    return runtime::dry_run(store_, changes_.overlay().limits(), listeners_);
+}
+
 // Watches what the last reload has read. Only while all of it is in force, the watch stands in for
 // CertificateWatcher: a configuration file with a mistake must not keep certificates from being
 // renewed.
@@ -190,9 +190,7 @@ ReloadReport Gateway::read_and_apply() {
     } else if (std::string pair =
                    store_.refused_pair_in((*loaded)->config, changes_.overlay().limits());
                !pair.empty()) {
-        report.errors.push_back(
-            {pair + "; `enforce` of one was switched at run time, DELETE /limits/NAME/enforce ends "
-                    "that"});
+        report.errors.push_back({std::move(pair)});
     } else if (auto opened =
                    listeners_.open_new((*loaded)->config, pool_.size(), manager_.sockets());
                !opened) {

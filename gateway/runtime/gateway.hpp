@@ -10,6 +10,7 @@
 #include "observe/metrics.hpp"
 #include "runtime/certificate_watcher.hpp"
 #include "runtime/config_store.hpp"
+#include "runtime/dry_run.hpp"
 #include "runtime/health_checks.hpp"
 #include "runtime/listener_set.hpp"
 #include "runtime/operator_changes.hpp"
@@ -61,6 +62,8 @@ class Gateway {
     // configuration stays in force. While the gateway is stopping it only returns an error, and
     // last_reload() stays.
     ReloadReport reload(ReloadCause by);
+    // Tells what reload() would do. Changes nothing, and is no reload: last_reload() stays.
+    [[nodiscard]] DryRun dry_run() const;
     [[nodiscard]] const LastReload& last_reload() const noexcept { return reloads_.last(); }
 
     // --- for the admin listener ---
@@ -105,7 +108,6 @@ class Gateway {
     [[nodiscard]] bool reload_certificates();
     void use(const LoadedConfig& loaded);
     void await_former_holders();
-    void resolve_names(const upstream::Resolver::Names& names);
     void await_signal();
     void on_signal(int number);
     void begin_stop();

@@ -20,6 +20,16 @@ net::SocketFile file_of(const config::Address& address) {
     return {address.mode, address.group_id};
 }
 
+Result<net::Endpoint> socket_address_of(const config::Address& address) {
+    return address.kind == config::Address::Kind::unix_socket
+               ? net::unix_endpoint(address.host)
+               : net::ip_endpoint(address.host, address.port);
+}
+
+std::string cannot_listen(const config::Address& address, const ErrorCode& error) {
+    return "cannot listen on " + address.text + ": " + error.message();
+}
+
 } // namespace
 
 ListenerSet::~ListenerSet() {
@@ -33,14 +43,12 @@ Result<ListenerSet::Opened, std::string> ListenerSet::open_new(
     const auto give_up = [&](const config::Address& address, const ErrorCode& error) {
         for (const auto& [name, sockets] : opened)
             net::remove_socket_file(sockets.address, sockets.file);
-        return "cannot listen on " + address.text + ": " + error.message();
+        return cannot_listen(address, error);
     };
     for (const config::Address& address : addresses_of(config)) {
         if (bound_.contains(address.text))
             continue;
-        const Result<net::Endpoint> endpoint = address.kind == config::Address::Kind::unix_socket
-                                                   ? net::unix_endpoint(address.host)
-                                                   : net::ip_endpoint(address.host, address.port);
+        const Result<net::Endpoint> endpoint = socket_address_of(address);
         if (!endpoint)
             return give_up(address, endpoint.error());
         auto taken = inherited.take(*endpoint, workers);
@@ -51,6 +59,19 @@ Result<ListenerSet::Opened, std::string> ListenerSet::open_new(
         opened.emplace(address.text, std::move(*sockets));
     }
     return opened;
+}
+
+std::string ListenerSet::refusal_of_new(const config::Config& config) const {
+    net::AddressTrial trial;
+    for (const config::Address& address : addresses_of(config)) {
+        if (bound_.contains(address.text))
+            continue;
+        const Result<net::Endpoint> endpoint = socket_address_of(address);
+        if (const ErrorCode failed =
+                endpoint ? trial.bind(*endpoint, file_of(address)) : endpoint.error())
+            return cannot_listen(address, failed);
+    }
+    return {};
 }
 
 void ListenerSet::adopt(const config::Config& config, Opened& opened) {

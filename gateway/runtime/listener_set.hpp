@@ -33,6 +33,10 @@ class ListenerSet {
     [[nodiscard]] Result<Opened, std::string> open_new(
         const config::Config& config, std::size_t workers, net::InheritedSockets& inherited) const;
 
+    // Returns the error that open_new() would return, if any; else "". Binds the addresses for a
+    // moment, in which no client can connect, and leaves nothing behind.
+    [[nodiscard]] std::string refusal_of_new(const config::Config& config) const;
+
     // Adds the addresses in `opened` and moves their socket-file descriptors out of it; the sockets
     // stay in `opened` for the workers. Drops addresses that the configuration no longer names, and
     // removes their socket files.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "config/load.hpp"
 
 #include <cstdint>
 #include <string>
@@ -17,6 +18,13 @@ struct ReloadError {
 
     friend bool operator==(const ReloadError&, const ReloadError&) = default;
 };
+
+[[nodiscard]] inline std::vector<ReloadError> errors_of(const config::ConfigErrors& mistakes) {
+    std::vector<ReloadError> errors;
+    for (const config::ConfigError& mistake : mistakes)
+        errors.push_back({mistake.text(), mistake.place()});
+    return errors;
+}
 
 // The result of a reload.
 struct ReloadReport {

@@ -4,12 +4,15 @@
 
 namespace stint::runtime {
 
+std::string note_of_ended_changes(const std::string& limit) {
+    return "limit " + limit + ": the changes that were made at run time have ended";
+}
+
 std::vector<std::string> RuntimeOverlay::forget_limits(const std::vector<std::string>& ended) {
     std::vector<std::string> notes;
     for (const std::string& name : ended)
         if (limits_.forget(name))
-            notes.push_back(
-                "limit " + name + ": the changes that were made at run time have ended");
+            notes.push_back(note_of_ended_changes(name));
     return notes;
 }
 

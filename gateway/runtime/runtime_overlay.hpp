@@ -60,6 +60,9 @@ class Recent {
     std::deque<T> records_;
 };
 
+// Returns the note of a reload that ends the changes of a limit.
+[[nodiscard]] std::string note_of_ended_changes(const std::string& limit);
+
 // Owns the changes of limits, and records drained endpoints, leases ended by force and cleared
 // counters. The drained flag itself is in EndpointState. Kept over reloads. Used by the control
 // thread alone.

@@ -109,6 +109,21 @@ in_port_t port_of(int socket) {
     return ntohs(address.sin_port);
 }
 
+std::uint16_t free_port() {
+    return port_of(open_listeners(any_port, 1)->sockets.front().get());
+}
+
+Endpoint free_address() {
+    return *ip_endpoint("127.0.0.1", free_port());
+}
+
+bool refused_by(const Endpoint& address) {
+    const Descriptor socket{::socket(address.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const int result =
+        ::connect(socket.get(), address.data(), static_cast<socklen_t>(address.size()));
+    return result != 0 && errno == ECONNREFUSED;
+}
+
 } // namespace
 
 TEST_CASE("a second opener of a TCP port is refused although its sockets would share it") {
@@ -230,6 +245,91 @@ TEST_CASE("the unix socket of a process that is gone is replaced") {
 
     REQUIRE(opened.has_value());
     CHECK(connect_to(folder.address()).get() >= 0);
+}
+
+TEST_CASE("a trial of an address fails as an opening would, and leaves it free") {
+    const auto taken = open_listeners(any_port, 1);
+    CHECK(AddressTrial{}.bind(taken->address) == errc::address_in_use);
+
+    const Endpoint free = free_address();
+    CHECK_FALSE(AddressTrial{}.bind(free).failed());
+    CHECK(open_listeners(free, 1).has_value());
+}
+
+TEST_CASE("no client can connect to an address while it is tried") {
+    const Endpoint free = free_address();
+    const Folder folder;
+    AddressTrial trial;
+    REQUIRE_FALSE(trial.bind(free).failed());
+    REQUIRE_FALSE(trial.bind(folder.address(), {.mode = 0666}).failed());
+
+    CHECK(refused_by(free));
+    CHECK(refused_by(folder.address()));
+    CHECK(mode_of(folder) == 0666);
+}
+
+TEST_CASE(
+    "of two addresses that exclude each other a trial refuses the second, as an opening does") {
+    constexpr std::array<const char*, 5> hosts{"127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::"};
+    const std::uint16_t port = free_port();
+    for (const char* const one : hosts)
+        for (const char* const other : hosts) {
+            CAPTURE(one);
+            CAPTURE(other);
+            const Endpoint first = *ip_endpoint(one, port);
+            const Endpoint second = *ip_endpoint(other, port);
+            bool opened = false;
+            {
+                const auto held = open_listeners(first, 1);
+                REQUIRE(held.has_value());
+                opened = open_listeners(second, 1).has_value();
+            }
+            AddressTrial trial;
+            REQUIRE_FALSE(trial.bind(first).failed());
+            CHECK(trial.bind(second).failed() == !opened);
+        }
+}
+
+TEST_CASE("a trial of the unix socket of a process that is gone leaves its file") {
+    const Folder folder;
+    (void)open_listeners(folder.address(), 1);
+    const auto before = state_of(folder).st_ino;
+
+    CHECK_FALSE(AddressTrial{}.bind(folder.address()).failed());
+
+    CHECK(state_of(folder).st_ino == before);
+}
+
+TEST_CASE("a trial of one unix socket by two paths fails, and leaves nothing") {
+    const Folder folder;
+    {
+        AddressTrial trial;
+        REQUIRE_FALSE(trial.bind(folder.address()).failed());
+        CHECK(
+            trial.bind(*unix_endpoint((folder.path / "." / "s").string())) == errc::address_in_use);
+    }
+    CHECK_FALSE(std::filesystem::exists(folder.file()));
+}
+
+TEST_CASE("a trial of a stale unix socket that may not be replaced fails as an opening does") {
+    using std::filesystem::perms;
+    const Folder folder;
+    (void)open_listeners(folder.address(), 1, {.mode = 0666});
+    SUBCASE("because nobody may write to its folder") {
+        std::filesystem::permissions(folder.path, static_cast<perms>(0555));
+    }
+    SUBCASE("because only owners may remove files from its folder") {
+        if (::geteuid() != 0)
+            return; // this process is the owner
+        std::filesystem::permissions(folder.path, perms::all | perms::sticky_bit);
+    }
+    {
+        const Folder open_to_all;
+        const Powerless nobody{open_to_all};
+        CHECK(AddressTrial{}.bind(folder.address()) == errc::address_in_use);
+        CHECK(open_listeners(folder.address(), 1).error() == errc::address_in_use);
+    }
+    std::filesystem::permissions(folder.path, perms::owner_all);
 }
 
 TEST_CASE("of two that open a unix socket at the same time one gets it, and can be reached") {
