@@ -82,8 +82,8 @@ Json limit_json(
     }
     if (limit.keyed()) {
         json["live_keys"] = limit.live_keys(now);
-        json["overflowed"] = limit.overflowed();
-        json["table_full"] = limit.table_full();
+        json["overflowed"] = limit.tally().overflowed();
+        json["table_full"] = limit.tally().table_full();
     }
     return json;
 }

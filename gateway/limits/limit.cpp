@@ -1,6 +1,7 @@
 #include "limits/limit.hpp"
 
 #include "limits/counter/counters.hpp"
+#include "limits/forecast/collect_past.hpp"
 #include "limits/queue/admission_queue.hpp"
 #include "limits/reservation/reservations.hpp"
 
@@ -82,20 +83,16 @@ std::uint64_t Limit::refused() const noexcept {
     return counters_->tally().refused();
 }
 
-std::uint64_t Limit::overflowed() const noexcept {
-    return counters_->tally().overflowed();
+const Tally& Limit::tally() const noexcept {
+    return counters_->tally();
 }
 
 DryRunTally& Limit::dry_run() const noexcept {
     return counters_->tally().dry_run();
 }
 
-std::uint64_t Limit::table_full() const noexcept {
-    return counters_->tally().table_full();
-}
-
 std::size_t Limit::shards() const noexcept {
-    return counters_->is_cap() ? 0 : counters_->shards();
+    return counters_->is_cap() ? 0 : counters_->shards().count();
 }
 
 std::uint64_t Limit::take_changed(std::size_t shard) noexcept {
@@ -113,6 +110,10 @@ void Limit::save(
 
 bool Limit::restore(std::span<const RestoredPage> pages, const Now& now) {
     return counters_->restore(pages, now);
+}
+
+Past past_of(const Limit& limit, const Numbers& numbers, const Now& now) {
+    return collect_past(limit.counters_->shards(), numbers, limit.identity_.per, now);
 }
 
 bool Limit::forget(std::optional<Hash128> key, const Now& now) noexcept {

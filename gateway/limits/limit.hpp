@@ -20,7 +20,9 @@ namespace stint::limits {
 
 class Counters;
 class DryRunTally;
+class Tally;
 class Reservations;
+struct Past;
 class AdmissionQueue;
 
 // One limit. A keyed limit counts up to max_keys live keys exactly. While all of these are live,
@@ -93,9 +95,8 @@ class Limit : public std::enable_shared_from_this<Limit> {
     [[nodiscard]] std::uint64_t in_flight() const; // summed over the keys of a cap, else 0
     // Total of the refusals in which this limit had the longest wait.
     [[nodiscard]] std::uint64_t refused() const noexcept;
-    [[nodiscard]] std::uint64_t table_full() const noexcept; // refusals for want of memory
-    // Admissions counted in the sketch, because the table was full.
-    [[nodiscard]] std::uint64_t overflowed() const noexcept;
+    // Totals, of the refusals for want of memory and of the admissions that the sketch counts, too.
+    [[nodiscard]] const Tally& tally() const noexcept;
     // Admissions that this limit would not have made at once if it were enforced (dry run).
     [[nodiscard]] DryRunTally& dry_run() const noexcept;
 
@@ -189,6 +190,7 @@ class Limit : public std::enable_shared_from_this<Limit> {
     friend class Admission;
     friend class Permit;
     friend class AdmissionQueue;
+    friend Past past_of(const Limit& limit, const Numbers& numbers, const Now& now);
 
     void wake_waiters(Hash128 key) noexcept;
 

@@ -1,6 +1,7 @@
 // The part of class Gateway that collects the metrics of the process, limits, locks and endpoints
 // for a scrape.
 #include "base/version.hpp"
+#include "limits/counter/tally.hpp"
 #include "limits/reservation/reservations.hpp"
 #include "net/clock.hpp"
 #include "runtime/gateway.hpp"
@@ -110,8 +111,8 @@ observe::ProcessFigures Gateway::collect_metrics() const {
                                    {.quota = each.numbers.quota, .burst = each.numbers.burst}, now)
                                .used,
              .live_keys = keyed ? each.limit->live_keys(now) : 0,
-             .overflow = each.limit->overflowed(),
-             .table_full = each.limit->table_full(),
+             .overflow = each.limit->tally().overflowed(),
+             .table_full = each.limit->tally().table_full(),
              .overrides = each.rules != nullptr ? each.rules->overrides->size() : 0,
              .waits = each.waits,
              .waiting = each.limit->waiting(),

@@ -1,5 +1,6 @@
 // What an admission costs, alone and beside another thread on the same counter, and what a million
 // live keys take. scripts/bench-limits runs it and says whether the targets are met.
+#include "limits/counter/tally.hpp"
 #include "limits/limit.hpp"
 
 #include <benchmark/benchmark.h>
@@ -115,6 +116,21 @@ void contended(benchmark::State& state, bool keyed) {
     state.counters["admitted"] = static_cast<double>(admitted);
 }
 
+// New keys without end, each with so many requests in a row: every key takes the place of one whose
+// window is over.
+void flood(benchmark::State& state) {
+    LimitSpec of_flood = spec(Algorithm::fixed_window, true);
+    of_flood.identity.per = 10s;
+    of_flood.max_keys = 100'000;
+    Limit limit{of_flood};
+    const auto of_each = static_cast<std::uint64_t>(state.range(0));
+    std::uint64_t step = 0;
+    for (auto _ : state) {
+        const Charge charge{.limit = &limit, .key = key(step / of_each), .quota = 100};
+        benchmark::DoNotOptimize(admit({&charge, 1}, after(100'000 * ++step)).allowed());
+    }
+}
+
 std::size_t resident() {
     std::ifstream statm{"/proc/self/statm"};
     std::size_t size = 0;
@@ -139,7 +155,7 @@ void memory(benchmark::State& state) {
         }
         const Now end = after(3'600'000 * (keys - 1));
         state.counters["live_keys"] = static_cast<double>(limit->live_keys(end));
-        state.counters["overflowed"] = static_cast<double>(limit->overflowed());
+        state.counters["overflowed"] = static_cast<double>(limit->tally().overflowed());
         state.counters["MiB"] = mib(resident() - before);
     }
 }
@@ -154,6 +170,7 @@ BENCHMARK_CAPTURE(one_keyed, fixed_window, Algorithm::fixed_window);
 BENCHMARK(four);
 BENCHMARK_CAPTURE(million_keys, fixed_window, Algorithm::fixed_window);
 BENCHMARK_CAPTURE(million_keys, token_bucket, Algorithm::token_bucket);
+BENCHMARK(flood)->Arg(1)->Arg(2)->Arg(3);
 BENCHMARK_CAPTURE(contended, one, false)->Threads(2)->Iterations(contended_each);
 BENCHMARK_CAPTURE(contended, one_keyed, true)->Threads(2)->Iterations(contended_each);
 BENCHMARK(memory)

@@ -1,6 +1,7 @@
 // Many threads in one waiting room: they come, wait, leave, give slots and charges back, and have
 // more keys than the table holds, while one thread opens the room and another changes numbers. Time
 // is virtual and runs by itself.
+#include "limits/counter/tally.hpp"
 #include "limits/queue/admission_queue.hpp"
 
 #include <doctest/doctest.h>
@@ -223,7 +224,7 @@ TEST_CASE("nothing is lost, granted twice or left behind while all wait, leave a
     CHECK(limits.most_in_flight <= static_cast<std::int64_t>(cap_quota));
     CHECK(limits.in_flight == 0);
     CHECK(limits.cap.in_flight() == 0);
-    CHECK(limits.keyed.overflowed() > 0);
+    CHECK(limits.keyed.tally().overflowed() > 0);
     const auto windows = static_cast<std::uint64_t>(clock.passed() / per) + 2;
     CHECK(limits.through_window <= windows * window_quota);
     for (const Limit* limit : {&limits.window, &limits.keyed, &limits.cap}) {

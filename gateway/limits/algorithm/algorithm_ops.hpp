@@ -71,6 +71,10 @@ struct AlgorithmOps {
     // Returns true if no other charge is paid off later than the receipt's. nullptr as raise().
     bool (*is_last)(const CounterCell&, const ChargeTerms&, const Receipt&) noexcept = nullptr;
 
+    // Returns what a cell counts that is no longer charged, whether or not its window is over: for
+    // a sliding window, the admissions of its last `per`. nullptr for algorithms without windows.
+    std::uint64_t (*counted)(const CounterCell&) noexcept = nullptr;
+
     // For cells that own memory (otherwise both are nullptr). prepare(): after check(), makes room
     // for charge(), which then cannot fail; false if there is no memory. discard(): called before
     // the cell is given to another key, or vanishes.

@@ -66,6 +66,10 @@ CounterState state(const CounterCell& slot, const ChargeTerms& terms, SteadyTime
         open ? end_of(slot, terms) - now : Duration{}};
 }
 
+std::uint64_t counted(const CounterCell& slot) noexcept {
+    return slot.used;
+}
+
 void save(const CounterCell& slot, std::string& to) {
     put(to, slot.stamp);
     put(to, slot.used);
@@ -83,6 +87,7 @@ const AlgorithmOps fixed_window_ops{
     .charge = charge,
     .give_back = give_back,
     .state = state,
+    .counted = counted,
     .save = save,
     .load = load};
 

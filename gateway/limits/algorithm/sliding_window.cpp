@@ -198,6 +198,11 @@ CounterState state(const CounterCell& slot, const ChargeTerms& terms, SteadyTime
     return {ring->sum, terms.quota > ring->sum ? terms.quota - ring->sum : 0, resets_in};
 }
 
+std::uint64_t counted(const CounterCell& slot) noexcept {
+    const Ring* const ring = ring_of(slot);
+    return ring != nullptr ? ring->sum : 0;
+}
+
 void discard(CounterCell& slot) noexcept {
     std::free(ring_of(slot));
     slot.used = 0;
@@ -246,6 +251,7 @@ const AlgorithmOps sliding_window_ops{
     .charge = charge,
     .give_back = give_back,
     .state = state,
+    .counted = counted,
     .prepare = prepare,
     .discard = discard,
     .save = save,

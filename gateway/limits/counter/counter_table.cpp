@@ -94,7 +94,7 @@ void CounterTable::erase(Counter& slot) noexcept {
     --occupied_;
 }
 
-CounterTable::Swept CounterTable::sweep(LiveStamps live) noexcept {
+CounterTable::Swept CounterTable::sweep(LiveStamps live, const Farewell& farewell) noexcept {
     Swept swept;
     if (capacity_ == 0)
         return swept;
@@ -105,6 +105,8 @@ CounterTable::Swept CounterTable::sweep(LiveStamps live) noexcept {
         slot = after(slot);
     for (std::size_t left = capacity_; left > 0; --left, slot = after(slot)) {
         while (!slots_[slot].vacant() && !live.contain(slots_[slot].slot)) {
+            if (slots_[slot].slot.used > farewell.above)
+                farewell.call(farewell.of, slots_[slot]);
             erase(slots_[slot]);
             ++swept.erased;
         }

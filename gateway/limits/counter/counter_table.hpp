@@ -48,13 +48,20 @@ class CounterTable {
     // Makes the slot vacant, and closes the gap that this leaves in the probe paths of other keys.
     void erase(Counter& slot) noexcept;
 
+    // Called with the counters that sweep() erases whose `used` is above `above`.
+    struct Farewell {
+        void (*call)(void* of, const Counter& counter) noexcept = nullptr;
+        void* of = nullptr;
+        std::uint64_t above = std::numeric_limits<std::uint64_t>::max();
+    };
     struct Swept {
         std::size_t erased = 0;
         // The lowest stamp of the remaining counters.
         std::int64_t lowest_stamp = std::numeric_limits<std::int64_t>::max();
     };
     // Erases every expired counter. O(capacity).
-    Swept sweep(LiveStamps live) noexcept;
+    Swept sweep(LiveStamps live, const Farewell& farewell) noexcept;
+    Swept sweep(LiveStamps live) noexcept { return sweep(live, Farewell{}); }
 
     // Moves to an array of `capacity` > occupied() slots; false, with nothing changed, if there is
     // no memory. O(capacity).

@@ -45,8 +45,8 @@ Counters::Counters(const LimitSpec& spec)
     : algorithm_{spec.identity.algorithm}, rules_{ops_of(spec.identity.algorithm)},
       cap_{spec.identity.algorithm == Algorithm::concurrency}, keyed_{!spec.identity.key.empty()},
       clocked_{!cap_ && spec.identity.anchor == Anchor::clock}, per_{spec.identity.per},
-      ruler_{ruler_for(spec)}, shards_{shards_for(spec), rules_.discard}, max_keys_{spec.max_keys} {
-}
+      ruler_{ruler_for(spec)}, shards_{shards_for(spec), rules_, spec.identity.per},
+      max_keys_{spec.max_keys} {}
 
 ChargeTerms Counters::terms(const Shard& shard, const Charge& charge) const noexcept {
     return {
@@ -66,6 +66,8 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
     if (clocked_)
         observe(shard, now);
     if (!keyed_) {
+        if (!clocked_)
+            shards_.retire_single(shard, now.steady);
         claim.slot = &shard.single;
     } else {
         const LiveStamps live = live_stamps(shard, now);
@@ -162,8 +164,10 @@ bool Counters::prepare_fresh(CounterRef& claim, const ChargeTerms& terms) const 
 // Ends a clock window whose time is over, also for a request that is then refused: the window's end
 // does not depend on admissions.
 void Counters::observe(Shard& shard, const Now& now) noexcept {
+    const SteadyTime former = shard.clock.end;
     if (!clocked_ || !shard.clock.advance(now, ruler_))
         return;
+    shards_.end_window(shard, former, now.steady);
     shard.next_sweep.store(0, std::memory_order_relaxed);
     next_look_.store(0, std::memory_order_relaxed);
 }
@@ -188,8 +192,11 @@ Receipt Counters::charge(const CounterRef& claim, const Charge& charge, const No
             terms, ShareTable::find_in(shard.shares, counter_of(charge.key)), shares_, now.steady);
     if (claim.overflow) [[unlikely]]
         return shard.overflow->charge(charge.key, terms, now.steady);
-    if (claim.fresh)
+    if (claim.fresh) {
+        if (!claim.counter->vacant())
+            shards_.retire(shard, claim.counter->key, claim.counter->slot);
         shard.table.claim(*claim.counter, charge.key, claim.prepared);
+    }
     CounterCell& slot = claim.fresh ? claim.counter->slot : *claim.slot;
     if (charge.refundable && pays_off()) {
         shard.lends = true;

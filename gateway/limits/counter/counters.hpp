@@ -80,7 +80,7 @@ class Counters {
 
     // Persistence, as the members of Limit with the same names; defined in counters_saved.cpp.
     void close(const Now& from) noexcept;
-    [[nodiscard]] std::size_t shards() const noexcept { return shards_.count(); }
+    [[nodiscard]] Shards& shards() noexcept { return shards_; }
     [[nodiscard]] std::uint64_t take_changed(std::size_t shard) noexcept;
     void mark_changed(std::size_t shard, std::uint64_t pages) noexcept;
     void

@@ -134,7 +134,7 @@ bool Counters::try_sweep(Shard& shard, const Now& now) noexcept {
 }
 
 void Counters::sweep(Shard& shard, const Now& now) noexcept {
-    const CounterTable::Swept swept = shard.table.sweep(live_stamps(shard, now));
+    const CounterTable::Swept swept = shards_.sweep(shard, live_stamps(shard, now));
     occupied_.fetch_sub(swept.erased, std::memory_order_relaxed);
     std::int64_t next = Shard::never;
     if (shard.table.occupied() > 0) {

@@ -4,12 +4,13 @@
 
 #include "base/hash.hpp"
 #include "base/time.hpp"
-#include "limits/algorithm/counter_cell.hpp"
+#include "limits/algorithm/algorithm_ops.hpp"
 #include "limits/algorithm/window.hpp"
 #include "limits/counter/backoff_mutex.hpp"
 #include "limits/counter/counter_table.hpp"
 #include "limits/counter/overflow.hpp"
 #include "limits/counter/share_table.hpp"
+#include "limits/forecast/past_windows.hpp"
 
 #include <array>
 #include <atomic>
@@ -19,6 +20,24 @@
 #include <memory>
 
 namespace stint::limits {
+
+// The ends of a shard's last clock windows, by their serial numbers.
+class ClockEnds {
+  public:
+    void note(std::int64_t serial, SteadyTime end) noexcept { ends_[place(serial)] = end; }
+    // Returns the end of the window; the epoch if it was not noted. latest: the last serial that
+    // has begun.
+    [[nodiscard]] SteadyTime of(std::int64_t serial, std::int64_t latest) const noexcept {
+        return latest - serial <= kept ? ends_[place(serial)] : SteadyTime{};
+    }
+
+  private:
+    static constexpr std::int64_t kept = 32;
+    static std::size_t place(std::int64_t serial) noexcept {
+        return static_cast<std::size_t>(serial % kept);
+    }
+    std::array<SteadyTime, static_cast<std::size_t>(kept)> ends_{};
+};
 
 // A part of a limit's counters, with a lock of its own: `mutex` guards everything but next_sweep
 // and changed. A limit without a key uses only the first cache line, and `clock` with
@@ -31,7 +50,8 @@ struct alignas(64) Shard {
     // A bit for each page (see SavedPage) with counters that were charged or given back since the
     // page was saved. Written with `mutex` locked, in the same cache line.
     std::atomic<std::uint64_t> changed{0};
-    ClockWindow clock; // Anchor::clock: the window of all counters in the shard
+    ClockWindow clock;                     // Anchor::clock: the window of all counters in the shard
+    std::unique_ptr<ClockEnds> clock_ends; // created when a window of `clock` is over
     CounterTable table;
     // Amounts given back to token buckets, by key (see ChargeTerms::returned). Created on first
     // use.
@@ -59,9 +79,10 @@ class Shards {
   public:
     static constexpr std::size_t most = 256;
 
-    // count: from 1 to `most`. discard: frees what a cell owns; may be nullptr.
-    Shards(std::size_t count, CounterTable::Discard discard) noexcept
-        : count_{count}, discard_{discard}, slots_{count == 1 ? &only_ : none.data()} {}
+    // count: from 1 to `most`. rules: of all counters. per: a window's length; zero: none.
+    Shards(std::size_t count, const AlgorithmOps& rules, Duration per) noexcept
+        : count_{count}, rules_{rules}, past_{rules.counted != nullptr ? per : Duration{}, count},
+          slots_{count == 1 ? &only_ : none.data()} {}
     Shards(const Shards&) = delete;
     Shards& operator=(const Shards&) = delete;
     ~Shards();
@@ -91,8 +112,28 @@ class Shards {
                 visit(*each);
     }
 
+    // --- windows that are over; with the shard locked ---
+    // Records the window of a cell that is about to be used anew or dropped.
+    void retire(Shard& shard, Hash128 key, const CounterCell& cell) noexcept;
+    // Records the window of Shard::single if it was over before `now`, once. Not for Anchor::clock.
+    void retire_single(Shard& shard, SteadyTime now) noexcept {
+        if (shard.single.stamp > now.time_since_epoch().count() || rules_.counted == nullptr)
+            return;
+        retire(shard, {}, shard.single);
+        shard.single.stamp = retired;
+    }
+    // Notes that a clock window is over, before which Shard::clock stood at `former`.
+    void end_window(Shard& shard, SteadyTime former, SteadyTime now) noexcept;
+    // Erases the counters that are not live, after recording their windows.
+    CounterTable::Swept sweep(Shard& shard, LiveStamps live) noexcept;
+    // Returns when the cell's window ended or will end.
+    [[nodiscard]] SteadyTime end_of(const Shard& shard, const CounterCell& cell) const noexcept;
+    [[nodiscard]] const PastWindows& past() const noexcept { return past_; }
+    [[nodiscard]] const AlgorithmOps& rules() const noexcept { return rules_; }
+
   private:
-    using Slot = std::atomic<Shard*>; // nullptr: not made yet
+    using Slot = std::atomic<Shard*>;           // nullptr: not made yet
+    static constexpr std::int64_t retired = -1; // stamp of a cell whose window was recorded
 
     [[nodiscard]] std::size_t number_of(Hash128 key) const noexcept {
         return static_cast<std::size_t>((key.high >> 32) * count_ >> 32);
@@ -105,7 +146,8 @@ class Shards {
     static std::array<Slot, most> none;
 
     const std::size_t count_;
-    const CounterTable::Discard discard_;
+    const AlgorithmOps& rules_;
+    PastWindows past_;
     Slot only_{nullptr};       // the slot of the only shard
     std::atomic<Slot*> slots_; // count_ of them
 };

@@ -85,6 +85,13 @@ bool HeavyHitters::turn(SteadyTime now) noexcept {
     return true;
 }
 
+std::optional<SpaceSaving::Entry> HeavyHitters::find(Hash128 key) const noexcept {
+    if (halves_ == nullptr)
+        return std::nullopt;
+    const auto entry = current_->find(key);
+    return entry ? entry : (*halves_)[1 - newer_].find(key);
+}
+
 HeavyHitters::Top HeavyHitters::merged(
     std::span<const HeavyHitters* const> parts, std::size_t most, By by, SteadyTime now) {
     const SteadyTime begins = period_of(now);

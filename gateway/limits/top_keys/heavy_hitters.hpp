@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,6 +46,10 @@ class HeavyHitters {
         if (current_ != nullptr) [[likely]]
             current_->count_would_refuse(key);
     }
+
+    // Returns a key's counts in the last period in which it has an entry, for its text; nothing if
+    // it has none. Valid until the next non-const call.
+    [[nodiscard]] std::optional<SpaceSaving::Entry> find(Hash128 key) const noexcept;
 
     // The count by which keys are ranked.
     enum class By : std::uint8_t { requests, refused, would_refuse };

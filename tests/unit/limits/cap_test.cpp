@@ -1,4 +1,5 @@
 #include "fixture.hpp"
+#include "limits/counter/tally.hpp"
 
 #include <doctest/doctest.h>
 
@@ -200,7 +201,7 @@ TEST_CASE("a key of a cap lives as long as one of its slots is taken") {
         const Decision one = admit_one(limit, 2, at(0s), key(1));
         CHECK(limit.live_keys(at(0s)) == 1);
         CHECK(admit_one(limit, 2, at(0s), key(2)).allowed());
-        CHECK(limit.overflowed() == 1);
+        CHECK(limit.tally().overflowed() == 1);
     }
     CHECK(limit.live_keys(at(0s)) == 0);
     const Decision other = admit_one(limit, 2, at(0s), key(2));

@@ -1,5 +1,6 @@
 // Limit::forget(): keys that begin anew.
 #include "fixture.hpp"
+#include "limits/counter/tally.hpp"
 
 #include <doctest/doctest.h>
 
@@ -52,14 +53,14 @@ TEST_CASE("without a key all begin anew, and the table has room for as many keys
         for (std::uint64_t i = 0; i < 20'000; ++i)
             REQUIRE(admit_one(limit, 3, start, key(i)).allowed());
         REQUIRE(admit_one(limit, 3, start, key(20'000)).allowed()); // in the sketch
-        REQUIRE(limit.overflowed() == 1);
+        REQUIRE(limit.tally().overflowed() == 1);
 
         CHECK(limit.forget({}, at(1s)));
 
         CHECK(limit.live_keys(at(1s)) == 0);
         for (std::uint64_t i = 0; i < 20'000; ++i)
             REQUIRE(admit_one(limit, 3, at(1s), key(i)).allowed());
-        CHECK(limit.overflowed() == 1);
+        CHECK(limit.tally().overflowed() == 1);
         CHECK(limit.live_keys(at(1s)) == 20'000);
     }
 }
@@ -123,7 +124,7 @@ TEST_CASE("a refund of a charge in a sketch that is gone is lost") {
     REQUIRE(admit_one(limit, 9, start, key(1)).allowed());
     Charge charge{.limit = &limit, .key = key(2), .quota = 9, .refundable = true};
     Decision in_sketch = admit({&charge, 1}, start);
-    REQUIRE(limit.overflowed() == 1);
+    REQUIRE(limit.tally().overflowed() == 1);
     CHECK_FALSE(limit.forget(key(2), start)); // others may be counted there
 
     CHECK(limit.forget({}, start));
@@ -149,7 +150,7 @@ TEST_CASE("a refund of a charge in a former sketch lowers the count at most to n
             CHECK(limit.forget({}, start));
             REQUIRE(admit_one(limit, 9, start, key(1)).allowed());
             REQUIRE(admit_one(limit, 9, start, key(2)).allowed()); // in another sketch
-            REQUIRE(limit.overflowed() == 2);
+            REQUIRE(limit.tally().overflowed() == 2);
 
             before.permit.refund(0, start);
 
@@ -170,7 +171,7 @@ TEST_CASE("a key with a cell is forgotten although the sketch counts keys that c
         ++in_sketch.high;
         fill(limit, start, with_cell);
         REQUIRE(admit_one(limit, 3, start, in_sketch).allowed());
-        REQUIRE(limit.overflowed() == 1);
+        REQUIRE(limit.tally().overflowed() == 1);
 
         CHECK_FALSE(limit.forget(in_sketch, start));
         CHECK(limit.forget(with_cell, start));

@@ -1,4 +1,5 @@
 #include "fixture.hpp"
+#include "limits/counter/tally.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,8 +11,8 @@ namespace {
 
 // Whether a request of the key is admitted by a counter of its own.
 bool taken(Limit& limit, const Now& now, Hash128 of) {
-    const std::uint64_t overflowed = limit.overflowed();
-    return admit_one(limit, 1, now, of).allowed() && limit.overflowed() == overflowed;
+    const std::uint64_t overflowed = limit.tally().overflowed();
+    return admit_one(limit, 1, now, of).allowed() && limit.tally().overflowed() == overflowed;
 }
 
 // Asks for keys first, first + 1, ...; returns how many got a counter of their own.
@@ -57,8 +58,8 @@ TEST_CASE("a table holds exactly as many live keys as it may") {
 
         CHECK(admit_keys(limit, 0, max_keys + 1000, at(0s)) == max_keys);
         CHECK(limit.live_keys(at(0s)) == max_keys);
-        CHECK(limit.overflowed() > 800); // of 1000, some of which collide
-        CHECK(limit.table_full() == 0);
+        CHECK(limit.tally().overflowed() > 800); // of 1000, some of which collide
+        CHECK(limit.tally().table_full() == 0);
     }
 }
 
@@ -67,7 +68,7 @@ TEST_CASE("a full table still serves the keys it holds") {
     REQUIRE(admit_keys(limit, 0, 10, at(0s)) == 10);
 
     CHECK(admit_one(limit, 2, at(0s), key(3)).allowed());
-    CHECK(limit.overflowed() == 0);
+    CHECK(limit.tally().overflowed() == 0);
 }
 
 TEST_CASE("windows that are over make room for as many new keys") {

@@ -1,5 +1,6 @@
 // Keys that come while the table is full of others.
 #include "limits/counter/sketch.hpp"
+#include "limits/counter/tally.hpp"
 #include "reference_model.hpp"
 
 #include <doctest/doctest.h>
@@ -36,7 +37,7 @@ TEST_CASE("a key that the table has no room for has its quota, and no more") {
 
         CHECK(refused.refusal == Refusal::window);
         CHECK(state(limit, at(1min), key(1), 3).remaining == 0);
-        CHECK(limit.overflowed() == 3);
+        CHECK(limit.tally().overflowed() == 3);
         CHECK_FALSE(admit_one(limit, 3, at(1min + refused.retry_after - 1ns), key(1)).allowed());
         CHECK(admit_one(limit, 3, at(1min + refused.retry_after), key(1)).allowed());
     }
@@ -180,7 +181,7 @@ TEST_CASE("however many keys come and go, none is admitted more than it is due")
                     }
                 }
             }
-            CHECK(limit.overflowed() > 0);
+            CHECK(limit.tally().overflowed() > 0);
         }
 }
 

@@ -1,4 +1,5 @@
 #include "fixture.hpp"
+#include "limits/counter/tally.hpp"
 
 #include <doctest/doctest.h>
 
@@ -104,7 +105,7 @@ TEST_CASE("counts go on in a table of another size") {
     CHECK(next.live_keys(at(1s)) == 0);
     for (std::uint64_t i = 0; i < 700; ++i)
         CHECK(admit_one(next, 1, at(1s), key(i)).allowed());
-    CHECK(next.overflowed() == 0);
+    CHECK(next.tally().overflowed() == 0);
 }
 
 TEST_CASE("what was restored has changed, so that it is written anew") {

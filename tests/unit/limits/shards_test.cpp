@@ -25,7 +25,7 @@ Hash128 in_shard(std::uint64_t number) {
 } // namespace
 
 TEST_CASE("a shard is made with the first of its keys, and stays where it is") {
-    Shards shards{256, nullptr};
+    Shards shards{256, concurrency_ops, {}};
     CHECK(made_in(shards) == 0);
     CHECK(&shards.for_reading(in_shard(7)) == &shards.for_reading(in_shard(8)));
     CHECK(made_in(shards) == 0);
@@ -43,7 +43,7 @@ TEST_CASE("a shard is made with the first of its keys, and stays where it is") {
 }
 
 TEST_CASE("a limit with one shard has the same one for every key") {
-    Shards shards{1, nullptr};
+    Shards shards{1, concurrency_ops, {}};
     CHECK(made_in(shards) == 0);
 
     CHECK(&shards.of(in_shard(0)) == &shards.of(in_shard(255)));

@@ -1,4 +1,5 @@
 // A key's share of a limit's numbers, which changes while the limit counts.
+#include "limits/counter/tally.hpp"
 #include "limits/queue/admission_queue.hpp"
 #include "limits/reservation/reservations.hpp"
 #include "waiting_fixture.hpp"
@@ -289,7 +290,7 @@ TEST_CASE("a key that is counted in the sketch has its share, too") {
         const std::vector<Permit> taken = take_all(limit, 8, at(0s), key(1));
 
         CHECK(taken.size() == 2);
-        CHECK(limit.overflowed() == 2);
+        CHECK(limit.tally().overflowed() == 2);
         CHECK(state(limit, at(0s), key(1), 8).remaining == 0);
         CHECK(limit.share(key(1), at(9s)));
     }
