@@ -11,18 +11,6 @@ namespace {
 
 using proxy::RecentRequests;
 
-std::string_view to_text(RecentRequests::Kind kind) {
-    switch (kind) {
-    case RecentRequests::Kind::admitted:
-        return "admit";
-    case RecentRequests::Kind::refused:
-        return "refuse";
-    case RecentRequests::Kind::denied:
-        return "deny";
-    }
-    return "";
-}
-
 Json key_json(const runtime::Gateway& gateway, const RecentRequests::Key& key, const Now& now) {
     const std::string& name = gateway.store().slots().refusals()[key.limit].second;
     Json json{{"name", name}, {"key_value", key.text()}};
@@ -60,6 +48,18 @@ collected(runtime::Gateway& gateway, std::string request_id) {
 }
 
 } // namespace
+
+std::string_view to_text(RecentRequests::Kind kind) {
+    switch (kind) {
+    case RecentRequests::Kind::admitted:
+        return "admit";
+    case RecentRequests::Kind::refused:
+        return "refuse";
+    case RecentRequests::Kind::denied:
+        return "deny";
+    }
+    return "";
+}
 
 Json recent_json(
     const runtime::Gateway& gateway, const RecentRequests::Record& record, const Now& now) {

@@ -7,8 +7,12 @@
 #include "runtime/gateway.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace stint::admin {
+
+// Returns "admit", "refuse" or "deny".
+[[nodiscard]] std::string_view to_text(proxy::RecentRequests::Kind kind);
 
 // Returns the decisions of the limits on the recorded request, and the present remaining quota of
 // each limit.

@@ -56,7 +56,8 @@ Response nothing_here() {
         404,
         "There is nothing here. There are /metrics, /healthz, /readyz, /config, "
         "/config/last_reload, "
-        "/changes, /cooldowns, /limits, /limits/NAME, /limits/NAME/top, /v1/locks, /v1/locks/NAME, "
+        "/changes, /cooldowns, /limits, /limits/NAME, /limits/NAME/top, "
+        "/limits/NAME/forecast, /v1/locks, /v1/locks/NAME, "
         "/routes, "
         "/stores, /upstreams, /version; by POST /explain, /config/reload, /limits/NAME/block and "
         "/unblock, /stores/NAME/trust, /upstreams/NAME/endpoints/ENDPOINT/drain and /enable; by "
@@ -65,8 +66,9 @@ Response nothing_here() {
         "/limits/NAME/enforce; by DELETE /limits/NAME/counters, /v1/locks/NAME/leases/ID.");
 }
 
-constexpr std::array<std::pair<std::string_view, Endpoint>, 6> parts_of_limit{{
+constexpr std::array<std::pair<std::string_view, Endpoint>, 7> parts_of_limit{{
     {"top", Endpoint::top},
+    {"forecast", Endpoint::forecast},
     {"overrides", Endpoint::override_of_key},
     {"block", Endpoint::block},
     {"unblock", Endpoint::unblock},

@@ -19,6 +19,7 @@ enum class Endpoint : std::uint8_t {
     limits,
     limit,           // one limit, by name
     top,             // the heaviest keys of one limit
+    forecast,        // tells how much another number of one limit would have refused
     override_of_key, // an override for one key of a limit, or for the whole limit
     block,           // denies a key or a client
     unblock,         // ends a block

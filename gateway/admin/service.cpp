@@ -3,6 +3,7 @@
 #include "admin/change_body.hpp"
 #include "admin/endpoints.hpp"
 #include "admin/explain.hpp"
+#include "admin/forecast.hpp"
 #include "admin/limit_changes.hpp"
 #include "admin/locks.hpp"
 #include "admin/named_limit.hpp"
@@ -269,6 +270,7 @@ Response at_once(Service& service, const Target& target, const Request& request)
     case Endpoint::routes:
     case Endpoint::upstreams:
     case Endpoint::top:
+    case Endpoint::forecast:
     case Endpoint::override_of_key:
     case Endpoint::block:
     case Endpoint::unblock:
@@ -295,6 +297,10 @@ net::Task<Response> answer(Service& service, Request request) {
     if (target->endpoint == Endpoint::top) {
         Response top = co_await top_of_limit(service.gateway, target->name, request.query);
         co_return top;
+    }
+    if (target->endpoint == Endpoint::forecast) {
+        Response told = co_await forecast_of_limit(service.gateway, target->name, request.query);
+        co_return told;
     }
     if (target->endpoint == Endpoint::explain) {
         Response explanation = co_await explain(service.gateway, std::move(request.body));

@@ -60,6 +60,13 @@ class RecentRequests {
 
     // Returns the newest record of that id; nothing if no record of it is left.
     [[nodiscard]] std::optional<Record> find(std::string_view request_id) const noexcept;
+    // Calls visit(const Record&) for each record that is left, the newest first.
+    template <class Visit>
+    void visit_newest(Visit visit) const {
+        const std::uint64_t oldest = begun_ > capacity ? begun_ - capacity : 0;
+        for (std::uint64_t number = begun_; number-- > oldest;)
+            visit(records_[number % capacity]);
+    }
 
   private:
     std::unique_ptr<Record[]> records_; // not initialised, so that unused pages take no memory

@@ -27,12 +27,19 @@ std::string allow(std::string_view method, std::string_view path) {
 
 TEST_CASE("every endpoint can be read by GET and HEAD") {
     const std::pair<std::string_view, Endpoint> all[]{
-        {"/metrics", Endpoint::metrics},     {"/healthz", Endpoint::healthz},
-        {"/readyz", Endpoint::readyz},       {"/config", Endpoint::config},
-        {"/cooldowns", Endpoint::cooldowns}, {"/limits", Endpoint::limits},
-        {"/limits/a", Endpoint::limit},      {"/limits/a/top", Endpoint::top},
-        {"/routes", Endpoint::routes},       {"/upstreams", Endpoint::upstreams},
-        {"/version", Endpoint::version},     {"/overlay", Endpoint::overlay}};
+        {"/metrics", Endpoint::metrics},
+        {"/healthz", Endpoint::healthz},
+        {"/readyz", Endpoint::readyz},
+        {"/config", Endpoint::config},
+        {"/cooldowns", Endpoint::cooldowns},
+        {"/limits", Endpoint::limits},
+        {"/limits/a", Endpoint::limit},
+        {"/limits/a/top", Endpoint::top},
+        {"/limits/a/forecast", Endpoint::forecast},
+        {"/routes", Endpoint::routes},
+        {"/upstreams", Endpoint::upstreams},
+        {"/version", Endpoint::version},
+        {"/overlay", Endpoint::overlay}};
     for (const auto& [path, endpoint] : all)
         for (const auto* method : {"GET", "HEAD"}) {
             const auto target = find_target(method, path);

@@ -1,0 +1,109 @@
+"""`GET /limits/NAME/forecast`: what it tells beside what `stint simulate` makes of the gateway's own log."""
+
+import json
+import subprocess
+import unittest
+
+from support.case import SystemTest, config
+from support.client import fetch
+from support.stint import binary
+from support.waiting import wait_until
+
+OWN = {"requests": 6, "per": "3s", "key": "client_ip"}
+ASKED = {"127.0.0.2": 9, "127.0.0.3": 7, "127.0.0.4": 5, "127.0.0.5": 3, "127.0.0.6": 1}
+
+
+def refused_by_key(simulated):
+    return {key["key"]: key["refused"] for key in simulated["most_refused_keys"].get("each", [])}
+
+
+class Forecast(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.upstream = self.start_upstream()
+
+    def ask(self, stint):
+        for client, times in ASKED.items():
+            for _ in range(times):
+                fetch(stint.port, source=client)
+
+    def simulated(self, log, requests):
+        file = self.folder / f"{requests}.yaml"
+        file.write_text(json.dumps(config(
+            self.upstream.address, limits={"each": {**OWN, "requests": requests}}, route_limits=["each"])), "utf-8")
+        ended = subprocess.run([binary(), "simulate", "--json", "-c", str(file), str(log)], capture_output=True,
+                               text=True, timeout=60, check=True)
+        return json.loads(ended.stdout)
+
+    def test_a_replay_of_the_log_refuses_so_much_more_as_the_forecast_tells(self):
+        stint = self.stint_before(self.upstream, limits={"each": OWN}, route_limits=["each"], workers=2)
+        for rounds in (1, 2):
+            self.ask(stint)
+            # Windows with a single request are left out.
+            wait_until(lambda most=4 * rounds: stint.admin.get("/limits/each/forecast")["windows"] == most,
+                       "windows that are over", 20)
+        stint.wait_for_lines(2 * sum(ASKED.values()))
+
+        refused_now = refused_by_key(self.simulated(stint.folder / "stdout", OWN["requests"])["configuration"])
+        for requests in (1, 4, 6, 8, 100):
+            with self.subTest(requests=requests):
+                told = stint.admin.get(f"/limits/each/forecast?requests={requests}")
+                replayed = self.simulated(stint.folder / "stdout", requests)
+                then, now = replayed["configuration"], replayed["against"]
+                more = max(then["refused"] - now["refused"], 0)
+                self.assertEqual(told["would_refuse"], {"at_least": more, "at_most": more})
+                self.assertLessEqual(now["refused"] - then["refused"],
+                                     told["full_windows"] * max(requests - OWN["requests"], 0))
+                self.assertEqual(
+                    {key["key"]: key["would_refuse"] for key in told["keys"] if key["would_refuse"] > 0},
+                    {key: refused - refused_now.get(key, 0) for key, refused in refused_by_key(then).items()
+                     if refused > refused_now.get(key, 0)})
+                self.assertEqual({key["key"] for key in told["keys"] if key["full_windows"] > 0},
+                                 {"127.0.0.2", "127.0.0.3"})
+
+        told = stint.admin.get("/limits/each/forecast?requests=4&n=2")
+        self.assertEqual({key["key"] for key in told["keys"]}, {"127.0.0.2", "127.0.0.3"})
+        # The latest ten.
+        self.assertEqual([example["key"] for example in told["examples"]], 5 * ["127.0.0.4"] + 5 * ["127.0.0.3"])
+        self.assertEqual({example["decision"] for example in told["examples"]}, {"admit", "refuse"})
+        self.assertEqual(told["basis"], "complete windows")
+
+    def test_a_key_keeps_its_override(self):
+        limit = {**OWN, "overrides": {"127.0.0.2": {"requests": 8}}}
+        stint = self.stint_before(self.upstream, limits={"each": limit}, route_limits=["each"])
+        self.ask(stint)
+        wait_until(lambda: stint.admin.get("/limits/each/forecast")["windows"] == 4, "windows that are over", 20)
+
+        told = stint.admin.get("/limits/each/forecast?requests=4")
+
+        self.assertEqual(
+            [(key["key"], key["full_windows"], key["would_refuse"]) for key in told["keys"]],
+            [("127.0.0.3", 1, 2), ("127.0.0.4", 0, 1), ("127.0.0.2", 1, 0)])
+
+    def test_what_other_limits_tell_is_their_present_use(self):
+        stint = self.stint_before(
+            self.upstream,
+            limits={"bucket": {"requests": 100, "per": "1h", "algorithm": "token_bucket", "key": "client_ip"},
+                    "sliding": {"requests": 100, "per": "1h", "algorithm": "sliding_window"},
+                    "cap": {"concurrent": 10}},
+            route_limits=["bucket", "sliding", "cap"])
+        self.ask(stint)
+
+        bucket = stint.admin.get("/limits/bucket/forecast?burst=4")
+        self.assertEqual((bucket["would_refuse"], bucket["basis"]), ({"at_least": 9, "at_most": None}, "tokens owed now"))
+        self.assertIn("not_forecast", stint.admin.get("/limits/bucket/forecast?requests=200"))
+        sliding = stint.admin.get("/limits/sliding/forecast?requests=20")
+        self.assertEqual(sliding["would_refuse"], {"at_least": 5, "at_most": None})
+        self.assertNotIn("keys", sliding)
+        self.assertEqual(stint.admin.get("/limits/cap/forecast?concurrent=1")["basis"], "slots held now")
+
+    def test_numbers_that_no_limit_can_have_are_refused(self):
+        stint = self.stint_before(self.upstream, limits={"each": OWN}, route_limits=["each"])
+        for query in ("requests=0", "requests=x", "burst=3", "n=0", "n=257"):
+            with self.subTest(query):
+                self.assertEqual(stint.admin.request("GET", f"/limits/each/forecast?{query}").status, 400)
+        self.assertEqual(stint.admin.request("GET", "/limits/none/forecast").status, 404)
+
+
+if __name__ == "__main__":
+    unittest.main()
