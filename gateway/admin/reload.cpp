@@ -2,6 +2,7 @@
 
 #include "admin/change_body.hpp"
 #include "admin/dry_run.hpp"
+#include "admin/forecast_reload.hpp"
 #include "http/query.hpp"
 #include "observe/json_line.hpp"
 
@@ -61,21 +62,28 @@ Response reload_response(const runtime::ReloadReport& report, std::uint64_t gene
             {"errors", errors_json(report.errors, true)}});
 }
 
-Response reload(runtime::Gateway& gateway, const RunningConfig& running, std::string_view query) {
+net::Task<Response> reload(runtime::Gateway& gateway, RunningConfig running, std::string query) {
     constexpr std::array<std::string_view, 1> known{"dry_run"};
     if (auto fault = fault_in_query(query, known, known.front()))
-        return std::move(*fault);
+        co_return std::move(*fault);
     const std::string_view dry = http::parameter(query, known.front()).value_or("false");
     if (dry != "true" && dry != "false")
-        return problem(400, "\"dry_run\" must be true or false.");
+        co_return problem(400, "\"dry_run\" must be true or false.");
     if (!gateway.ready())
-        return problem(503, "The gateway is stopping; nothing is changed any more.");
-    if (dry == "true")
-        return json_response(dry_run_json(
-            gateway.dry_run(), with_running(gateway.config(), running), gateway.store().file(),
-            gateway.compiled().snapshot->generation));
+        co_return problem(503, "The gateway is stopping; nothing is changed any more.");
+    if (dry == "true") {
+        const runtime::DryRun run = gateway.dry_run();
+        Json json = dry_run_json(
+            run, with_running(gateway.config(), running), gateway.store().file(),
+            gateway.compiled().snapshot->generation);
+        if (run.errors.empty()) {
+            Json told = co_await forecast_of_reload(gateway, run.next);
+            json["forecast"] = std::move(told);
+        }
+        co_return json_response(json);
+    }
     const runtime::ReloadReport report = gateway.reload(runtime::ReloadCause::api);
-    return reload_response(report, gateway.compiled().snapshot->generation);
+    co_return reload_response(report, gateway.compiled().snapshot->generation);
 }
 
 Json last_reload_json(

@@ -4,6 +4,7 @@
 
 #include "admin/config_json.hpp"
 #include "admin/message.hpp"
+#include "net/types.hpp"
 #include "runtime/gateway.hpp"
 
 #include <cstdint>
@@ -17,9 +18,10 @@ namespace stint::admin {
 reload_response(const runtime::ReloadReport& report, std::uint64_t generation);
 
 // Reloads the configuration, or with dry_run=true in the query says what that would change. Returns
-// 503 if the gateway is stopping. running: the values that GET /config shows.
-[[nodiscard]] Response
-reload(runtime::Gateway& gateway, const RunningConfig& running, std::string_view query);
+// 503 if the gateway is stopping. running: the values that GET /config shows. Waits for the workers
+// if a dry run tells a forecast.
+[[nodiscard]] net::Task<Response>
+reload(runtime::Gateway& gateway, RunningConfig running, std::string query);
 
 // Returns the body of GET /config/last_reload. generation, config: of what is in force, `config` as
 // the body of GET /config. with_texts: errors have texts of the file, which may be secrets. Without

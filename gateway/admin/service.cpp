@@ -257,10 +257,6 @@ Response at_once(Service& service, const Target& target, const Request& request)
     }
     case Endpoint::version:
         return json_response(version_json(gateway));
-    case Endpoint::reload: {
-        auto refusal = refuse_change(request, service.policy);
-        return refusal ? std::move(*refusal) : reload(gateway, service.running, request.query);
-    }
     case Endpoint::last_reload:
         return last_reload(service, request);
     case Endpoint::drain:
@@ -271,6 +267,7 @@ Response at_once(Service& service, const Target& target, const Request& request)
     case Endpoint::upstreams:
     case Endpoint::top:
     case Endpoint::forecast:
+    case Endpoint::reload:
     case Endpoint::override_of_key:
     case Endpoint::block:
     case Endpoint::unblock:
@@ -300,6 +297,12 @@ net::Task<Response> answer(Service& service, Request request) {
     }
     if (target->endpoint == Endpoint::forecast) {
         Response told = co_await forecast_of_limit(service.gateway, target->name, request.query);
+        co_return told;
+    }
+    if (target->endpoint == Endpoint::reload) {
+        if (auto refusal = refuse_change(request, service.policy))
+            co_return std::move(*refusal);
+        Response told = co_await reload(service.gateway, service.running, request.query);
         co_return told;
     }
     if (target->endpoint == Endpoint::explain) {

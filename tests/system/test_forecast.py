@@ -1,5 +1,6 @@
 """`GET /limits/NAME/forecast`: what it tells beside what `stint simulate` makes of the gateway's own log."""
 
+import copy
 import json
 import subprocess
 import unittest
@@ -96,6 +97,26 @@ class Forecast(SystemTest):
         self.assertEqual(sliding["would_refuse"], {"at_least": 5, "at_most": None})
         self.assertNotIn("keys", sliding)
         self.assertEqual(stint.admin.get("/limits/cap/forecast?concurrent=1")["basis"], "slots held now")
+
+    def test_a_dry_run_tells_the_forecast_of_the_limits_that_it_changes(self):
+        others = {"same": {"requests": 100, "per": "3s"}, "keyed": {"requests": 100, "per": "3s", "key": "client_ip"}}
+        stint = self.stint_before(self.upstream, limits={"each": OWN, **others},
+                                  route_limits=["each", "same", "keyed"])
+        self.ask(stint)
+        wait_until(lambda: stint.admin.get("/limits/each/forecast")["windows"] == 4, "windows that are over", 20)
+        changed = copy.deepcopy(stint.config)
+        changed["limits"]["each"]["requests"] = 4
+        changed["limits"]["keyed"]["key"] = "header:X-Key"
+        changed["limits"]["new"] = {"requests": 1, "per": "1s"}
+        stint.write(changed)
+
+        told = stint.admin.request("POST", "/config/reload?dry_run=true").json()["forecast"]
+
+        self.assertEqual(set(told), {"each", "keyed"})
+        self.assertEqual(told["each"], {**told["each"], "windows": 4, "counted": 20, "full_windows": 2,
+                                        "would_refuse": {"at_least": 5, "at_most": 5}})
+        self.assertIn("not_forecast", told["keyed"])
+        self.assertEqual(stint.admin.get("/config/last_reload")["generation"], 1)
 
     def test_numbers_that_no_limit_can_have_are_refused(self):
         stint = self.stint_before(self.upstream, limits={"each": OWN}, route_limits=["each"])
