@@ -105,7 +105,10 @@ Bounds CountBins::refused_by(std::uint64_t quota) const noexcept {
     Bounds refused;
     for (std::size_t i = bin_of(quota); i < bins_.size(); ++i) {
         const Bin& bin = bins_[i];
-        const std::uint64_t admitted = std::min(bin.sum, quota * bin.windows);
+        if (bin.windows == 0)
+            continue;
+        const bool admits_all = quota > bin.sum / bin.windows; // else the product is no overflow
+        const std::uint64_t admitted = admits_all ? bin.sum : quota * bin.windows;
         const std::uint64_t least = bin.sum - admitted;
         refused.least += least;
         if (lowest_of(i) >= quota) // so that all its windows are above the quota

@@ -43,6 +43,14 @@ terms(Algorithm algorithm, Duration per, std::uint64_t quota, std::uint64_t burs
 
 } // namespace
 
+TEST_CASE("a number above all counts surely refuses nothing, however large it is") {
+    limits::CountBins bins;
+    for (int i = 0; i < 16; ++i)
+        bins.add(std::uint64_t{1} << 40);
+    CHECK(bins.refused_by(std::uint64_t{1} << 60).least == 0); // times 16 is no number of 64 bits
+    CHECK(bins.refused_by((std::uint64_t{1} << 40) - 1).least == 16);
+}
+
 TEST_CASE("a window is remembered when it is over, with what it admitted") {
     for (const Anchor anchor : {Anchor::first_request, Anchor::clock}) {
         Limit limit{keyed_window(10s, 100'000, anchor)};
