@@ -32,7 +32,7 @@ class ExplainCallbacks final : public admission::Callbacks {
     limits::AdmissionQueue& queue_;
 };
 
-std::string_view to_text(limits::Refusal refusal) {
+std::string_view refusal_text(limits::Refusal refusal) {
     switch (refusal) {
     case limits::Refusal::none:
         break;
@@ -83,7 +83,7 @@ void add_refusal(
     if (limit.dry_run_wait > Duration::zero())
         json["would_wait"] = waits;
     if (refusal != limits::Refusal::none)
-        json["because"] = to_text(refusal);
+        json["because"] = refusal_text(refusal);
 }
 
 // Describes all limits of the route. seen: the previewed decision, with the state of the limits
@@ -149,7 +149,7 @@ std::string reason_for(
     if (next == Next::wait_queue)
         return "other requests are before it, or its limit is used up for now";
     if (decided.ending().outcome == observe::Outcome::refused && !reply.is_denial())
-        return std::string{to_text(seen.decision.refusal)};
+        return std::string{refusal_text(seen.decision.refusal)};
     if (decided.ending().status == 405)
         return "routes take this host and path, but none this method";
     if (decided.ending().status == 200)
