@@ -163,14 +163,17 @@ class Choices(TlsTest):
         self.upstream = self.start_upstream(answer(b"hello"))
         return self.start_stint(config(self.upstream.address, listener={"tls": pairs}))
 
-    def test_http_1_1_is_agreed_on_and_nothing_else(self):
-        stint = self.listening()
-        context = self.context()
-        context.set_alpn_protocols(["h2", "http/1.1"])
-        self.assertEqual(self.connect(stint, context).sock.selected_alpn_protocol(), "http/1.1")
-        context.set_alpn_protocols(["h2"])
-        with self.assertRaises(ssl.SSLError):
-            self.connect(stint, context)
+    def test_the_protocol_is_agreed_on(self):
+        for pairs, chosen in ({}, "h2"), ({"http": ["http/1.1"]}, "http/1.1"):
+            stint = self.listening(listener=pairs)
+            context = self.context()
+            context.set_alpn_protocols(["http/1.1", "h2"])
+            self.assertEqual(self.connect(stint, context).sock.selected_alpn_protocol(), chosen)
+            context.set_alpn_protocols(["http/1.1"])
+            self.assertEqual(self.connect(stint, context).sock.selected_alpn_protocol(), "http/1.1")
+            context.set_alpn_protocols(["spdy/3"])
+            with self.assertRaises(ssl.SSLError):
+                self.connect(stint, context)
 
     def test_the_oldest_version_is_1_2_or_as_configured(self):
         stint = self.listening({"min_version": "1.3"})

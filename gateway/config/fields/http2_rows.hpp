@@ -13,8 +13,9 @@ inline constexpr std::array<std::string_view, 2> http_words{"h2", "http/1.1"};
 
 // Reads the versions of HTTP that a listener offers. HTTP/1.1 is always one of them.
 void read_http(const Field& field, const Value& value, Http2& http2);
-// Reports HTTP/2 that is offered where no client can choose it.
-void check_http2(const Section& section, const Http2& http2, bool tls);
+// Offers HTTP/2 where the section has `tls` and does not say what it offers, and reports HTTP/2
+// where no client can choose it.
+void complete_http2(const Section& section, Http2& http2, bool tls);
 void show_http(const Field& field, const Http2& http2, Shown::Map& members);
 // Reads the bounds of HTTP/2's connections.
 void read_http2(const Value& value, Http2Bounds& bounds, LoadState& loading);
@@ -27,6 +28,7 @@ constexpr FieldOf<S> http_row(Reload reload) {
          .about = "The versions of HTTP that clients may choose in the TLS handshake (ALPN): h2 is "
                   "HTTP/2.",
          .expected = "a list such as [h2, http/1.1]",
+         .otherwise = "`[h2, http/1.1]` with `tls`, else `[http/1.1]`",
          .reload = reload},
         {.kind = FieldType::Kind::word, .is_list = true, .words = http_words},
         [](const Field& field, const Value& value, S& section, LoadState&) {

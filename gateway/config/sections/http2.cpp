@@ -119,7 +119,9 @@ void read_http(const Field& field, const Value& value, Http2& http2) {
                     "[h2, http/1.1]");
 }
 
-void check_http2(const Section& section, const Http2& http2, bool tls) {
+void complete_http2(const Section& section, Http2& http2, bool tls) {
+    if (!section.find("http"))
+        http2.offered = tls;
     if (http2.offered && !tls)
         section.wrong_at(
             "http", "offers h2 in the TLS handshake, and needs tls; without it, "

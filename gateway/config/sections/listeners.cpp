@@ -249,7 +249,7 @@ void read_listeners(const Value& value, LoadState& loading) {
         read_fields(*section, listener_fields(), listener, loading);
         if (listener.tls && listener.tls->client_certificate != Tls::ClientCertificate::none)
             loading.asks_for_certificates = true;
-        check_http2(*section, listener.http2, listener.tls.has_value());
+        complete_http2(*section, listener.http2, listener.tls.has_value());
         if (listener.tls && listener.https_port != 0)
             section->wrong_at("redirect_http", "is for a listener without tls");
         if (read_address(*section, listener_fields().front(), listener.address, loading)) {
@@ -266,7 +266,7 @@ void read_admin(const Value& value, LoadState& loading) {
         return;
     Admin admin;
     read_fields(*section, admin_fields(), admin, loading);
-    check_http2(*section, admin.http2, admin.tls.has_value());
+    complete_http2(*section, admin.http2, admin.tls.has_value());
     const auto reading = section->find("read_token_file");
     if (reading && !section->find("token_file") && !admin.read_only)
         reading->wrong("reading needs a token, and changes need none; expected a token_file, too, "
@@ -290,7 +290,7 @@ void read_permits(const Value& value, LoadState& loading) {
         return;
     Permits permits;
     read_fields(*section, permits_fields(), permits, loading);
-    check_http2(*section, permits.http2, permits.tls.has_value());
+    complete_http2(*section, permits.http2, permits.tls.has_value());
     if (const auto address =
             read_address(*section, permits_fields().front(), permits.address, loading)) {
         if (!is_local(permits.address) && !section->find("token_file"))

@@ -110,9 +110,9 @@ Node Listeners::listener_node(const Listener& listener) {
     }
     if (any(&Listen::tls))
         add_tls(listener, node);
-    if (http2 && any(&Listen::tls))
-        node.add("http", Node::texts({"h2", "http/1.1"}));
-    else if (http2)
+    if (!http2 && any(&Listen::tls))
+        node.add("http", Node::texts({"http/1.1"}));
+    else if (http2 && !any(&Listen::tls))
         node.add("h2c", Node::word("true"));
     if (any(&Listen::proxy_protocol) && model_.real_ip.trusted.empty())
         report_.lose(

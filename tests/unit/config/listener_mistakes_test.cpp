@@ -130,6 +130,10 @@ TEST_CASE("the bounds of HTTP/2's connections are checked") {
         "{address: 1.1.1.1:1, http2: {max_streams: 7}}",
         {"2:34: listeners[0].http2: is for a listener that speaks HTTP/2"});
     check_listeners(
+        "{address: 1.1.1.1:1, http: [http/1.1], tls: {certificate: /a, key: /b}, http2: {}}",
+        {"2:71: listeners[0].tls.certificate", "2:80: listeners[0].tls.key",
+         "2:85: listeners[0].http2: is for a listener that speaks HTTP/2"});
+    check_listeners(
         "{address: 1.1.1.1:1, h2c: true, http2: 7}",
         {"2:52: listeners[0].http2: found the value \"7\"; expected a map such as {max_streams: "
          "100}"});
