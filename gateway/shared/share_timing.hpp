@@ -13,11 +13,13 @@ inline Duration per_of(const SharedCounter& counter) {
     return counter.limit->identity().per;
 }
 
-// Returns how long a want counts as demand that goes on. gap: between the latest two.
+// Returns how long a want counts as demand that goes on. gap: between the latest two. Wants of a
+// fixed window come at its end: those of the next one are the same demand.
 inline Duration memory_of_wants(const SharedCounter& counter, Duration gap) {
+    const bool fixed = counter.limit->identity().algorithm == limits::Algorithm::fixed_window;
+    const Duration least = fixed ? per_of(counter) : per_of(counter) / 8;
     return std::clamp<Duration>(
-        std::max(per_of(counter) / 8, 2 * gap), std::chrono::milliseconds{10},
-        std::chrono::milliseconds{500});
+        std::max(least, 2 * gap), std::chrono::milliseconds{10}, std::chrono::milliseconds{500});
 }
 
 // How long the least cost counts as that of a want that goes on: longer than the longest backoff,

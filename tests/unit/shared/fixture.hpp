@@ -18,8 +18,6 @@ namespace stint::shared::test {
 using namespace std::chrono_literals;
 
 struct Gateway : Transport, ShareListener {
-    Gateway() { limit->share_policy().reserve_without_share({}); }
-
     void send(Call call) override { calls.push_back(std::move(call)); }
     void answered(const std::string& counter) override { log += "answered " + counter + "; "; }
     void failed(const std::string& counter) override { log += "failed " + counter + "; "; }
@@ -111,12 +109,14 @@ struct Gateway : Transport, ShareListener {
         charge.quota = 10;
         return limits::admit({&charge, 1}, now);
     }
-    static limits::LimitPtr make_limit() {
+    static limits::LimitPtr
+    make_limit(limits::Algorithm algorithm = limits::Algorithm::sliding_window, Duration per = 1s) {
         limits::LimitSpec spec;
-        spec.identity = {
-            .name = "api", .key = {}, .algorithm = limits::Algorithm::sliding_window, .per = 1s};
+        spec.identity = {.name = "api", .key = {}, .algorithm = algorithm, .per = per};
         spec.quota = 10;
-        return std::make_shared<limits::Limit>(spec);
+        auto made = std::make_shared<limits::Limit>(spec);
+        made->share_policy().reserve_without_share({});
+        return made;
     }
 
     Now now{SteadyTime{1h}, WallTime{1000h}};

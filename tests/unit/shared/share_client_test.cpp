@@ -94,6 +94,30 @@ TEST_CASE("demand goes on while requests are refused without asking, and ends wi
     CHECK(gateway.request().ask_store == 1); // a new demand asks at once
 }
 
+TEST_CASE("requests that are refused at the end of each fixed window are one demand") {
+    Gateway gateway;
+    gateway.limit = Gateway::make_limit(limits::Algorithm::fixed_window, 200ms);
+    gateway.join();
+    const auto ask_for = [&](Duration time) { // 20 requests a window, of which 5 are admitted
+        std::size_t wants = 0;
+        for (const SteadyTime end = gateway.now.steady + time; gateway.now.steady < end;) {
+            if (gateway.request().ask_store != 0 && gateway.want() == Wanted::asked) {
+                ++wants;
+                Reply reply = gateway.sync_reply(5, 5);
+                reply[5] = std::int64_t{1}; // others lack some, too
+                gateway.answer(reply);
+            }
+            gateway.run(10ms);
+            gateway.answer_beats();
+        }
+        return wants;
+    };
+    CHECK(ask_for(4s) > 0);
+    const std::size_t before = gateway.syncs();
+    CHECK(ask_for(4s) <= 4); // once a second, however many windows there are
+    CHECK(gateway.syncs() <= before + 4);
+}
+
 TEST_CASE("requests that wait ask by their gateway, and keep up demand") {
     Gateway gateway;
     gateway.join();
