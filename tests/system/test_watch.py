@@ -17,6 +17,7 @@ from pathlib import Path
 from support.case import SystemTest, config
 from support.certificates import Authority
 from support.client import fetch
+from support.config_map import ConfigMap
 from support.permits_client import permits_config, permits_port, take_path
 from support.ports import free_port
 from support.stint import Admin, Stint
@@ -158,15 +159,13 @@ class Replaced(WatchTest):
         stint = Stint(self.new_folder(), config(
             self.start_upstream().address, limits={"n": {"requests": 1000, "per": "1h"}}, route_limits=["n"],
             watch=True))
-        self.mount(stint, 1000)
-        stint.file.unlink()
-        stint.file.symlink_to("..data/stint.yaml")
+        mounted = ConfigMap(stint)
         stint.start()
         self.addCleanup(self._finish, stint)
         for requests in (2, 3, 4):
-            self.mount(stint, requests)
+            version = mounted.swap(self.with_requests(stint, requests))
             self.wait_for(stint, requests)
-            on_the_way = (stint.folder, stint.folder / f"..{requests}", stint.file)
+            on_the_way = (stint.folder, version, stint.file)
             wait_until(lambda on_the_way=on_the_way: self.watched(stint) == {each.stat().st_ino for each in on_the_way},
                        "the folders of the link and of the file are watched, and the file")
         self.assertEqual(self.reloads(stint), (3, 0))
@@ -180,19 +179,6 @@ class Replaced(WatchTest):
                 found.update(int(inode, 16) for inode in re.findall(
                     r"^inotify wd:\S+ ino:(\w+)", info.read_text(encoding="ascii"), re.M))
         return found
-
-    def mount(self, stint, requests: int) -> None:
-        """As kubelet writes a ConfigMap: a new folder, a link to it, and the end of the old one."""
-        link = stint.folder / "..data"
-        old = link.resolve() if link.exists() else None
-        new = stint.folder / f"..{requests}"
-        new.mkdir()
-        (new / "stint.yaml").write_text(self.with_requests(stint, requests), encoding="utf-8")
-        temporary = stint.folder / "..data_tmp"
-        temporary.symlink_to(new.name)
-        temporary.rename(link)
-        if old:
-            shutil.rmtree(old)
 
     def test_a_folder_on_the_way_is_replaced(self):
         stint = self.before()
