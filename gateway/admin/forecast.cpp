@@ -1,5 +1,6 @@
 #include "admin/forecast.hpp"
 
+#include "admin/change_body.hpp"
 #include "admin/explain_recent.hpp"
 #include "admin/known_keys.hpp"
 #include "admin/named_limit.hpp"
@@ -7,6 +8,7 @@
 #include "observe/json_line.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <span>
@@ -51,8 +53,9 @@ std::vector<Hash128> keys_of(const Past& past) {
 // The rules for each key: those with a number of their own keep it.
 class Rules {
   public:
-    Rules(const OtherLimit& present, const OtherLimit& other, const KnownKeys& known)
-        : present_{present}, other_{other}, known_{known} {}
+    Rules(const ForecastLimit& present, const ForecastLimit& other, const KnownKeys& known)
+        : present_{present}, other_{other}, known_{known},
+          exact_{present.plain && other.plain && !refuses_beyond_number(present, other)} {}
 
     // Returns nothing if the terms cannot be compared.
     [[nodiscard]] std::optional<ForecastRule> of(std::optional<Hash128> key) const {
@@ -61,23 +64,31 @@ class Rules {
         auto rule = limits::rule_of(
             numbered(present_, known ? &text->second.text : nullptr),
             numbered(other_, known ? &text->second.text : nullptr));
-        const bool overridden = present_.rules != nullptr || other_.rules != nullptr;
-        if (rule && (!present_.plain || !other_.plain || (overridden && !known)))
-            rule->exact = false;
+        if (!rule)
+            return std::nullopt;
+        rule->exact = rule->exact && exact_;
+        // The key may have a number of its own: nothing is known to be refused.
+        if (!known && (has_overrides(present_) || has_overrides(other_)))
+            *rule = {.full_from = rule->full_from};
         return rule;
     }
 
   private:
-    static ForecastTerms numbered(const OtherLimit& limit, const std::string* key) {
+    static bool has_overrides(const ForecastLimit& limit) {
+        return limit.rules != nullptr && !limit.rules->overrides->empty();
+    }
+
+    static ForecastTerms numbered(const ForecastLimit& limit, const std::string* key) {
         ForecastTerms terms = limit.terms;
         if (key != nullptr && !key->empty())
             terms.numbers = routing::numbers_for(limit.rules, terms.numbers, *key);
         return terms;
     }
 
-    const OtherLimit& present_;
-    const OtherLimit& other_;
+    const ForecastLimit& present_;
+    const ForecastLimit& other_;
     const KnownKeys& known_;
+    const bool exact_;
 };
 
 Json key_json(const KeyForecast& told, const KnownKeys& known) {
@@ -100,11 +111,14 @@ Json example_json(
     const RecentRequests::Key& key) {
     std::string at;
     observe::append_rfc3339(at, record.at);
-    return {
+    Json json{
         {"time", at},
         {"route", gateway.store().slots().routes()[record.route]},
         {"key", key.text()},
         {"decision", to_text(record.kind)}};
+    if (key.cut())
+        json["cut"] = true;
+    return json;
 }
 
 // Returns the newest remembered requests of keys that the other number would refuse.
@@ -155,10 +169,12 @@ Json told_json(const Forecast& told) {
 
 // Is forecast_json(): GCC wants a coroutine whose frame has types of this namespace to be in it.
 net::Task<Json>
-told_by(runtime::Gateway& gateway, std::string name, OtherLimit other, std::size_t most) {
+told_by(runtime::Gateway& gateway, std::string name, ForecastLimit other, std::size_t most) {
     const auto named = named_limit(gateway, name);
     const limits::LimitPtr limit = named->limit.limit;
-    const OtherLimit present = forecast_limit(named->settings, named->limit);
+    const ForecastLimit present = forecast_limit(named->settings, named->limit);
+    if (const auto reason = reason_against_forecast(present, other); !reason.empty())
+        co_return Json{{"not_forecast", reason}};
     const Past past = past_of(*limit, named->limit.numbers, gateway.now());
     KnownKeys known = co_await known_keys(gateway, limit, keys_of(past));
     const Rules rules{present, other, known};
@@ -195,21 +211,8 @@ std::optional<std::uint64_t> number_in(std::string_view query, std::string_view 
 
 } // namespace
 
-OtherLimit forecast_limit(const config::Limit& settings, const runtime::ConfiguredLimit& limit) {
-    OtherLimit made;
-    made.terms.identity = limit.limit->identity();
-    made.terms.numbers = limit.numbers;
-    made.terms.cost = settings.cost;
-    made.terms.pace = settings.pace;
-    made.rules = limit.rules;
-    made.plain = settings.cost_request_field.empty() && settings.cost_response_field.empty() &&
-                 settings.count_when.empty() && settings.refund.empty() && !settings.shared &&
-                 !limit.waits && !limit.reserves;
-    return made;
-}
-
 net::Task<Json>
-forecast_json(runtime::Gateway& gateway, std::string name, OtherLimit other, std::size_t most) {
+forecast_json(runtime::Gateway& gateway, std::string name, ForecastLimit other, std::size_t most) {
     return told_by(gateway, std::move(name), std::move(other), most);
 }
 
@@ -218,10 +221,17 @@ forecast_of_limit(runtime::Gateway& gateway, std::string name, std::string query
     const auto named = named_limit(gateway, name);
     if (!named)
         co_return named.error();
-    OtherLimit other = forecast_limit(named->settings, named->limit);
+    ForecastLimit other = forecast_limit(named->settings, named->limit);
     const bool cap = other.terms.identity.algorithm == limits::Algorithm::concurrency;
     const bool bucket = other.terms.identity.algorithm == limits::Algorithm::token_bucket;
     const std::string_view parameter = cap ? "concurrent" : "requests";
+    const std::array<std::string_view, 3> parameters{parameter, "n", bucket ? "burst" : "n"};
+    if (auto fault = fault_in_query(
+            query, parameters,
+            bucket ? "requests, burst and n"
+            : cap  ? "concurrent and n"
+                   : "requests and n"))
+        co_return std::move(*fault);
     other.terms.numbers.quota = number_in(query, parameter).value_or(other.terms.numbers.quota);
     const auto burst = number_in(query, "burst");
     const std::uint64_t most = number_in(query, "n").value_or(keys_by_default);

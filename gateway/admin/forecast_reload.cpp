@@ -3,6 +3,8 @@
 #include "admin/forecast.hpp"
 #include "admin/named_limit.hpp"
 #include "runtime/compile.hpp"
+#include "runtime/limit_changes.hpp"
+#include "runtime/reload_effects.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -32,17 +34,26 @@ bool same_terms(limits::ForecastTerms a, limits::ForecastTerms b) {
 
 // Returns the limit of the next configuration, if its decisions differ from those of the limit of
 // its name in force.
-std::optional<OtherLimit> changed_limit(
+std::optional<ForecastLimit> changed_limit(
     const runtime::Gateway& gateway,
     const config::Limit& next,
     const runtime::ConfiguredLimit& compiled) {
     const auto present = named_limit(gateway, next.name);
     if (!present || next.lock || present->settings.lock)
         return std::nullopt;
-    OtherLimit other = forecast_limit(next, compiled);
-    const OtherLimit own = forecast_limit(present->settings, present->limit);
+    ForecastLimit other = forecast_limit(next, compiled);
+    const ForecastLimit own = forecast_limit(present->settings, present->limit);
     const bool same = same_terms(own.terms, other.terms) && same_overrides(present->settings, next);
     return same ? std::nullopt : std::optional{std::move(other)};
+}
+
+// Adds the changes at run time that the reload leaves in force.
+void add_changes_that_stay(
+    const runtime::Gateway& gateway, const config::Config& next, runtime::LimitChanges& to) {
+    const auto forgotten = runtime::counter_effects(gateway.config(), next).forgotten();
+    for (const auto& [target, change] : gateway.changes().overlay().limits().all())
+        if (std::ranges::find(forgotten, target.limit) == forgotten.end())
+            (void)to.put(change);
 }
 
 } // namespace
@@ -51,8 +62,9 @@ net::Task<Json> forecast_of_reload(runtime::Gateway& gateway, const config::Conf
     // Compiled apart, so that no limit in force gets the next one's settings.
     limits::Registry registry;
     observe::MetricSlots slots;
-    const runtime::Compiled compiled =
-        runtime::compile(next, registry, slots, 1, gateway.changes().overlay().limits());
+    runtime::LimitChanges changes;
+    add_changes_that_stay(gateway, next, changes);
+    const runtime::Compiled compiled = runtime::compile(next, registry, slots, 1, changes);
     Json json = Json::object();
     for (std::size_t i = 0; i < next.limits.size(); ++i) {
         auto other = changed_limit(gateway, next.limits[i], compiled.limits[i]);

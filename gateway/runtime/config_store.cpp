@@ -7,11 +7,25 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace stint::runtime {
+namespace {
+
+// A reload runs on the control thread, which must not wait for whoever writes to a pipe.
+std::optional<config::ConfigErrors> fault_of_pipe(const std::filesystem::path& file) {
+    std::error_code ignored;
+    if (!std::filesystem::is_fifo(file, ignored))
+        return std::nullopt;
+    return config::ConfigErrors{
+        {file.string(), 1, 1, "is a pipe; expected a file that can be read again"}};
+}
+
+} // namespace
 
 ConfigStore::ConfigStore(
     config::Config config,
@@ -35,6 +49,8 @@ std::uint64_t ConfigStore::generation() const noexcept {
 }
 
 Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_file() {
+    if (auto fault = fault_of_pipe(file_))
+        return std::move(*fault);
     ReadConfig read = read_config(file_, environment_);
     const bool has_errors = !read.attempt.errors.empty();
     try_files_of(read.attempt.config, std::move(read.file), has_errors);
@@ -44,6 +60,8 @@ Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_file() {
 }
 
 Result<ConfigStore::ReadApart, config::ConfigErrors> ConfigStore::read_apart() const {
+    if (auto fault = fault_of_pipe(file_))
+        return std::move(*fault);
     auto text = config::read_text(file_);
     if (!text)
         return text.error();

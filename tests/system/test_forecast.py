@@ -118,9 +118,60 @@ class Forecast(SystemTest):
         self.assertIn("not_forecast", told["keyed"])
         self.assertEqual(stint.admin.get("/config/last_reload")["generation"], 1)
 
+    def dry_run(self, stint, **changes) -> dict:
+        """The forecast for the limit `each` with these changes, which are not put in force."""
+        changed = copy.deepcopy(stint.config)
+        changed["limits"]["each"].update(changes)
+        stint.file.write_text(json.dumps(changed), encoding="utf-8")
+        return stint.admin.request("POST", "/config/reload?dry_run=true").json()["forecast"]["each"]
+
+    def test_what_does_not_refuse_all_above_the_number_has_no_forecast(self):
+        stint = self.stint_before(self.upstream, limits={"each": OWN}, route_limits=["each"])
+        self.ask(stint)
+        wait_until(lambda: stint.admin.get("/limits/each/forecast")["windows"] == 4, "windows that are over", 20)
+        for more in ({"exempt": ["127.0.0.2"]}, {"when_exceeded": "wait", "max_wait": "10s"},
+                     {"count_when": {"status": [401]}}, {"refund": [200]}, {"enforce": False}):
+            with self.subTest(str(more)):
+                self.assertIn("not_forecast", self.dry_run(stint, requests=4, **more))
+        told = self.dry_run(stint, requests=4, deny=["127.0.0.2"])
+        self.assertEqual(told["would_refuse"], {"at_least": 5, "at_most": None})
+
+    def test_a_change_at_run_time_that_the_reload_ends_counts_no_more(self):
+        stint = self.stint_before(self.upstream, limits={"each": OWN}, route_limits=["each"])
+        self.ask(stint)
+        wait_until(lambda: stint.admin.get("/limits/each/forecast")["windows"] == 4, "windows that are over", 20)
+        stint.admin.request("PUT", "/limits/each/overrides", body=json.dumps({"requests": 1, "for": "1h"}))
+        self.assertEqual(self.dry_run(stint, requests=9, per="6s")["would_refuse"]["at_least"], 0)
+
+    def test_a_key_whose_terms_cannot_be_compared_is_not_told_to_be_refused(self):
+        bucket = {"requests": 60, "per": "60s", "burst": 20, "algorithm": "token_bucket", "key": "client_ip"}
+        stint = self.stint_before(self.upstream, limits={"each": bucket}, route_limits=["each"])
+        self.ask(stint)
+        told = self.dry_run(stint, overrides={"127.0.0.2": {"requests": 600, "burst": 200}})
+        self.assertEqual(told["would_refuse"], {"at_least": 0, "at_most": None})
+
+    def test_a_key_that_is_not_known_may_have_a_number_of_its_own(self):
+        limit = {"requests": 3, "per": "2s", "key": "header:X-Key", "overrides": {"p*": {"requests": 100}}}
+        stint = self.stint_before(self.upstream, limits={"each": limit}, route_limits=["each"])
+        for key in ("p" * 300, "other"):
+            self.assertEqual({fetch(stint.port, fields=[("X-Key", key)]).status for _ in range(3)}, {200})
+        wait_until(lambda: stint.admin.get("/limits/each/forecast")["windows"] == 2, "windows that are over", 20)
+        told = stint.admin.get("/limits/each/forecast?requests=2")
+        self.assertEqual(told["would_refuse"], {"at_least": 1, "at_most": None})
+
+    def test_costs_count_whole_requests(self):
+        stint = self.stint_before(self.upstream, limits={"each": {"requests": 10, "per": "2s", "cost": 3}},
+                                  route_limits=["each"])
+        self.assertEqual([fetch(stint.port).status for _ in range(4)], [200, 200, 200, 429])
+        wait_until(lambda: stint.admin.get("/limits/each/forecast")["windows"] == 1, "a window that is over", 20)
+        for requests, refused in ((8, 3), (6, 3), (2, 9), (9, 0)):
+            self.assertEqual(stint.admin.get(f"/limits/each/forecast?requests={requests}")["would_refuse"],
+                             {"at_least": refused, "at_most": refused}, requests)
+
     def test_numbers_that_no_limit_can_have_are_refused(self):
         stint = self.stint_before(self.upstream, limits={"each": OWN}, route_limits=["each"])
-        for query in ("requests=0", "requests=x", "burst=3", "n=0", "n=257"):
+        for query in ("requests=0", "requests=x", "burst=3", "n=0", "n=257", "request=3", "concurrent=3",
+                      "requests=3&requests=4"):
             with self.subTest(query):
                 self.assertEqual(stint.admin.request("GET", f"/limits/each/forecast?{query}").status, 400)
         self.assertEqual(stint.admin.request("GET", "/limits/none/forecast").status, 404)

@@ -182,6 +182,15 @@ class Reload(SystemTest):
         self.assertGreaterEqual(stint.admin.reload().status, 400)
         self.assertEqual(fetch(stint.port).status, 200)
 
+    def test_a_pipe_is_not_waited_for(self):
+        stint = self.before({})
+        stint.file.unlink()
+        os.mkfifo(stint.file)
+
+        for path in ("/config/reload?dry_run=true", "/config/reload"):
+            self.assertIn("stint.yaml:1:1: is a pipe", stint.admin.request("POST", path).text())
+        self.assertEqual(fetch(stint.port).status, 200)
+
     def test_sighup_and_sigusr1_reopen_the_access_log_and_sigusr1_does_not_reload(self):
         for number, reloads in ((signal.SIGHUP, 1), (signal.SIGUSR1, 0)):
             with self.subTest(number.name):

@@ -3,6 +3,7 @@
 #include "limits/algorithm/fraction.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -31,9 +32,26 @@ bool same_windows(const LimitIdentity& a, const LimitIdentity& b) noexcept {
            a.anchor == b.anchor && a.per == b.per && a.time_zone == b.time_zone && a.unit == b.unit;
 }
 
+// Returns the shortest length of a window whose longest is `per`: days have 23 to 25 hours, months
+// 28 to 31 days.
+Duration shortest_window(const LimitIdentity& identity) noexcept {
+    using std::chrono::hours;
+    if (identity.time_zone.empty())
+        return identity.per;
+    switch (identity.unit) {
+    case CalendarUnit::day:
+        return hours{23};
+    case CalendarUnit::week:
+        return hours{7 * 24 - 1};
+    case CalendarUnit::month:
+        break;
+    }
+    return hours{28 * 24 - 1};
+}
+
 // Returns the most that the terms admit in a span of this length.
 std::uint64_t most_in(Duration span, const ForecastTerms& terms) noexcept {
-    const auto per = static_cast<std::uint64_t>(terms.identity.per.count());
+    const auto per = static_cast<std::uint64_t>(shortest_window(terms.identity).count());
     if (terms.identity.algorithm == Algorithm::token_bucket) {
         const Quotient refilled = divide(span.count(), terms.numbers.quota, per);
         return burst_of(terms.numbers) + static_cast<std::uint64_t>(refilled.whole);
@@ -92,7 +110,7 @@ std::optional<ForecastRule> rule_of(const ForecastTerms& present, const Forecast
     const bool same = same_windows(present.identity, other.identity);
     // A count is of charges at the present cost: so many requests fit, at the other one.
     return ForecastRule{
-        .admits = present.cost == other.cost ? *most : times(*most / other.cost, present.cost),
+        .admits = times(*most / other.cost, present.cost),
         .full_from = full_from(present),
         .exact = same && !present.pace && !other.pace};
 }

@@ -25,7 +25,8 @@ struct ForecastTerms {
 
 // The most that the other terms admit of a window that was counted under the present ones.
 struct ForecastRule {
-    std::uint64_t admits = 0; // the most of a window, in the unit of its counts
+    // The most of a window, in the unit of its counts. By default nothing is known to be refused.
+    std::uint64_t admits = std::numeric_limits<std::uint64_t>::max();
     // A window with this count is full under the present terms: they may have refused requests.
     std::uint64_t full_from = std::numeric_limits<std::uint64_t>::max();
     // True: exactly as many are admitted, if so many are asked for. False: at most, so that a

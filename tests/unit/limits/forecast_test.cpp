@@ -209,6 +209,13 @@ TEST_CASE("what a window of the past can admit under other terms") {
     dear.cost = 7;
     CHECK(rule(fixed, dear)->admits == 14); // requests
     CHECK(rule(dear, fixed)->full_from == 94);
+    CHECK(rule(dear, dear)->admits == 98); // whole requests
+    ForecastTerms months = terms(Algorithm::fixed_window, 31 * 24h, 100);
+    months.identity.anchor = Anchor::clock;
+    months.identity.time_zone = "UTC";
+    months.identity.unit = CalendarUnit::month;
+    // From the last of January to the first of March.
+    CHECK(rule(terms(Algorithm::fixed_window, 30 * 24h, 100), months)->admits == 300);
     ForecastTerms other_key = fixed;
     other_key.identity.key = "client_ip";
     CHECK_FALSE(rule(fixed, other_key).has_value());
