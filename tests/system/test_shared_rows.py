@@ -149,7 +149,7 @@ class Rows(SharedTest):
         for per in scaled((0.2,), (0.2, 1.0, 10.0, 60.0)):
             row = Row(per, total // len(ALGORITHMS), number, 0.0)
             limits = {each: limit_of(each, number, per, True) for each in ALGORITHMS}
-            gateways = self.gateways(GATEWAYS, limits, per_route=True)
+            gateways = self.gateways(GATEWAYS, limits, per_route=True, store={"timeout": "200ms"})
             keys = tuple(f"k{i}" for i in range(row.keys))
             rate, seconds = BUDGET / len(ALGORITHMS), 600.0
             _, answers = asked_of(
