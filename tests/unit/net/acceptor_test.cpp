@@ -271,11 +271,11 @@ TEST_CASE("no client can connect to an address while it is tried") {
 TEST_CASE(
     "of two addresses that exclude each other a trial refuses the second, as an opening does") {
     constexpr std::array<const char*, 5> hosts{"127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::"};
-    const std::uint16_t port = free_port();
     for (const char* const one : hosts)
         for (const char* const other : hosts) {
             CAPTURE(one);
             CAPTURE(other);
+            const std::uint16_t port = free_port(); // another process may take it soon
             const Endpoint first = *ip_endpoint(one, port);
             const Endpoint second = *ip_endpoint(other, port);
             bool opened = false;
