@@ -136,6 +136,15 @@ class Forecast(SystemTest):
         told = self.dry_run(stint, requests=4, deny=["127.0.0.2"])
         self.assertEqual(told["would_refuse"], {"at_least": 5, "at_most": None})
 
+    def test_requests_without_the_key_may_count_in_another_way(self):
+        stint = self.stint_before(
+            self.upstream, limits={"each": {"requests": 3, "per": "2s", "key": "header:X-Key"}}, route_limits=["each"])
+        self.assertEqual({fetch(stint.port).status for _ in range(3)}, {200})
+        wait_until(lambda: stint.admin.get("/limits/each/forecast")["windows"] == 1, "a window that is over", 20)
+        self.assertIn("not_forecast", self.dry_run(stint, requests=2, missing_key="exempt"))
+        told = self.dry_run(stint, requests=2, missing_key="refuse")
+        self.assertEqual(told["would_refuse"], {"at_least": 1, "at_most": None})
+
     def test_a_change_at_run_time_that_the_reload_ends_counts_no_more(self):
         stint = self.stint_before(self.upstream, limits={"each": OWN}, route_limits=["each"])
         self.ask(stint)

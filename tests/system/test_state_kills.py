@@ -77,7 +77,7 @@ class Leases(Life):
         self.client = LockClient(permits_port(stint), hold=None)
 
     def do(self) -> None:
-        # Of its own: one whose answer was lost is held, too.
+        # Locks of this process alone: a former one may hold a lease whose answer was lost.
         name = f"job-{self.stint.pid}-{self.number}"
         self.number += 1
         if lease := self.granted(name):
