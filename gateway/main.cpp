@@ -17,6 +17,8 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -30,6 +32,12 @@
 namespace {
 
 using namespace stint;
+
+// The options of `run` for upgrades.
+struct UpgradeOptions {
+    std::chrono::seconds longest_start{30};
+    bool cold = false;
+};
 
 enum Exit { ok = 0, failed = 1, bad_configuration = 2, notes_found = 3, differs = 4 };
 
@@ -59,13 +67,24 @@ int import_file(const std::string& file) {
                                               : bad_configuration;
 }
 
+// Returns how to start this program with the same file anew.
+runtime::Program program(const std::string& file, const UpgradeOptions& options) {
+    runtime::Program made{
+        {runtime::executable_file(), "run", "-c", file}, options.longest_start, options.cold};
+    made.arguments.insert(
+        made.arguments.end(), {"--upgrade-timeout", std::to_string(options.longest_start.count())});
+    if (options.cold)
+        made.arguments.push_back("--cold");
+    return made;
+}
+
 int give_up(const std::string& reason) {
     spdlog::shutdown();
     std::cerr << "stint: " << reason << '\n';
     return failed;
 }
 
-int run(const std::string& file) {
+int run(const std::string& file, const UpgradeOptions& options) {
     runtime::ignore_signals();
     runtime::ReadConfig read = runtime::read_config(file, runtime::environment_variable);
     auto config = check::usable(config::result_of(std::move(read.attempt)), file, std::cerr);
@@ -73,14 +92,13 @@ int run(const std::string& file) {
         return bad_configuration;
     // The operational log goes to standard error, because standard output is for the access log.
     spdlog::set_default_logger(spdlog::stderr_color_mt("stint"));
-    runtime::Gateway gateway{std::move(*config), file, runtime::environment_variable};
+    runtime::Gateway gateway{
+        std::move(*config), file, runtime::environment_variable, program(file, options)};
+    admin::Server admin{gateway};
+    gateway.add(admin);
     if (const auto started = gateway.start(std::move(read.file)); !started)
         return give_up(started.error());
-    admin::Server admin{gateway};
-    if (gateway.config().admin)
-        if (const auto opened = admin.start(*gateway.config().admin); !opened)
-            return give_up(opened.error());
-    gateway.on_stop([&admin] { admin.stop(); });
+    admin.start();
     gateway.run();
     return ok;
 }
@@ -101,6 +119,7 @@ int replay(const simulate::Options& options) {
 // The arguments of all commands.
 struct Arguments {
     std::string file;
+    UpgradeOptions upgrade{};
     check::Options check{};
     simulate::Options simulation{};
 };
@@ -108,6 +127,18 @@ struct Arguments {
 CLI::App* add_run(CLI::App& app, Arguments& to) {
     CLI::App* command = app.add_subcommand("run", "Serve as FILE says, until SIGTERM");
     command->add_option("-c,--config", to.file, "The configuration (YAML)");
+    command
+        ->add_option_function<std::uint32_t>(
+            "--upgrade-timeout",
+            [&to](std::uint32_t seconds) {
+                to.upgrade.longest_start = std::chrono::seconds{seconds};
+            },
+            "In an upgrade (SIGUSR2), the seconds until the new process can serve (30)")
+        ->check(CLI::Range{1, 3600});
+    command->add_flag(
+        "--cold", to.upgrade.cold,
+        "In an upgrade, also replace a process whose state this version does not understand: take "
+        "its sockets, and begin all counts anew");
     return command;
 }
 
@@ -259,7 +290,7 @@ int main(int argc, char** argv) {
         }
         if (arguments.file == "-")
             return reject("run needs a file, which a reload reads again");
-        return run(arguments.file);
+        return run(arguments.file, arguments.upgrade);
     } catch (const std::exception& failure) {
         return give_up(failure.what());
     }

@@ -60,7 +60,7 @@ Response set_drained(
     const std::string& endpoint,
     bool drained,
     const runtime::Attribution& by) {
-    if (!gateway.ready())
+    if (gateway.serving() != runtime::Gateway::Serving::this_one)
         return problem(503, "The gateway is stopping; nothing is changed any more.");
     const routing::UpstreamSpec* const spec = gateway.store().upstream_named(upstream);
     if (spec == nullptr)

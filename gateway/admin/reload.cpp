@@ -69,7 +69,7 @@ net::Task<Response> reload(runtime::Gateway& gateway, RunningConfig running, std
     const std::string_view dry = http::parameter(query, known.front()).value_or("false");
     if (dry != "true" && dry != "false")
         co_return problem(400, "\"dry_run\" must be true or false.");
-    if (!gateway.ready())
+    if (gateway.serving() != runtime::Gateway::Serving::this_one)
         co_return problem(503, "The gateway is stopping; nothing is changed any more.");
     if (dry == "true") {
         const runtime::DryRun run = gateway.dry_run();

@@ -111,6 +111,11 @@ server::RequestEnd RequestHandler::finish() {
     return {.clean = !gone_ && stream_.body_done(), .gone = gone_};
 }
 
+void RequestHandler::on_drain() noexcept {
+    if (next_event_.has_waiter()) // a stream of events
+        on_client_gone();
+}
+
 void RequestHandler::on_client_gone() noexcept {
     gone_ = true;
     next_event_.signal();

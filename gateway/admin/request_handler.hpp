@@ -34,12 +34,13 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     [[nodiscard]] net::Task<> rest() override;
     [[nodiscard]] server::RequestEnd finish() override;
     void on_client_gone() noexcept override;
+    void on_drain() noexcept override;
 
   private:
     net::Task<Response> answer_safely(Request request);
     // Sends the response as an event, then answers the request again every second. Ends when the
-    // client disconnects, or after an event with an error. Goes on during a drain, because the
-    // admin listener closes last.
+    // client disconnects, or after an event with an error. Goes on while the gateway drains,
+    // because the admin listener closes last; ends if another process has its place.
     net::Task<> send_events(Request request, Response response);
     net::Task<bool> send_event(std::string event);
     void refuse(int status, std::string_view detail);

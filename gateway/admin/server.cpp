@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <exception>
+#include <fcntl.h>
 #include <utility>
 
 namespace stint::admin {
@@ -34,7 +35,7 @@ constexpr auto tick_length = 50ms;
 constexpr auto pause_after_error = 100ms;
 
 Result<net::ListeningSockets>
-open(const config::Address& address, net::InheritedSockets& inherited) {
+open_socket(const config::Address& address, net::InheritedSockets& inherited) {
     const auto endpoint = address.kind == config::Address::Kind::unix_socket
                               ? net::unix_endpoint(address.host)
                               : net::ip_endpoint(address.host, address.port);
@@ -52,6 +53,12 @@ Reach reach_of(const net::Endpoint& address) {
 }
 
 } // namespace
+
+// The listening socket, and who may ask.
+struct Server::Opened {
+    net::ListeningSockets sockets;
+    Policy policy;
+};
 
 // The listener, its connections and their shared state. Kept alive by its coroutines.
 struct Server::Listening final : server::Service, std::enable_shared_from_this<Listening> {
@@ -87,9 +94,13 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
         ticking = true;
         loop.deadlines.expire(net::read_steady_clock());
         loop.clients.poll();
+        if (loop.draining)
+            loop.drain_connections(false);
         if (loop.connections.empty()) {
             ticking = false;
             loop.trim();
+            if (const auto then = std::exchange(idle, nullptr))
+                then();
             return;
         }
         ticker.expires_after(tick_length);
@@ -136,7 +147,7 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
             const net::Endpoint peer = socket.remote_endpoint(unknown);
             auto connection = std::make_unique<server::Http1Connection>(
                 loop, *this, server::acquire_connection_slot(loop.worker_load), std::move(socket),
-                peer, next_options());
+                net::ip_address_of(peer), next_options());
             net::spawn(executor, serve_all(shared_from_this(), std::move(connection)));
         } catch (const std::exception& failure) {
             spdlog::error("an admin connection could not be served: {}", failure.what());
@@ -153,7 +164,8 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     static net::Task<> accept_all(std::shared_ptr<Listening> self) {
         while (self->acceptor.is_open()) {
             auto [error, socket] = co_await self->acceptor.async_accept(net::as_result);
-            if (!self->acceptor.is_open())
+            // A connection that was accepted right before leave() is served.
+            if (!self->acceptor.is_open() && (error || !self->loop.draining))
                 co_return;
             if (!error) {
                 self->serve(std::move(socket));
@@ -164,6 +176,13 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
             self->pause.expires_after(pause_after_error);
             co_await self->pause.async_wait(net::as_result);
         }
+    }
+
+    void leave() {
+        ErrorCode ignored;
+        acceptor.close(ignored); // its file is another process's
+        pause.cancel();
+        loop.draining = true;
     }
 
     void stop() {
@@ -190,6 +209,7 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     server::ConnectionSettings limits;
     ObjectPool<RequestHandler> handlers;
     bool ticking = false;
+    std::function<void()> idle; // see await_idle()
 };
 
 Server::Server(runtime::Gateway& gateway) : gateway_{gateway} {}
@@ -202,7 +222,10 @@ Server::~Server() {
     gateway_.control().poll();
 }
 
-Result<void, std::string> Server::start(const config::Admin& admin) {
+Result<void, std::string> Server::open(net::InheritedSockets& inherited) {
+    if (!gateway_.config().admin)
+        return {};
+    const config::Admin& admin = *gateway_.config().admin;
     Policy policy{
         .host = admin.address.host,
         .token = {},
@@ -220,15 +243,46 @@ Result<void, std::string> Server::start(const config::Admin& admin) {
             return read.error();
         *token = std::move(*read);
     }
-    Result<net::ListeningSockets> opened = open(admin.address, gateway_.inherited_sockets());
+    Result<net::ListeningSockets> opened = open_socket(admin.address, inherited);
     if (!opened)
         return "cannot listen on " + admin.address.text + ": " + opened.error().message();
     policy.reach = reach_of(opened->address);
-    Service service{gateway_, std::move(policy), running(gateway_.config())};
-    listening_ = std::make_shared<Listening>(std::move(*opened), std::move(service));
+    opened_ = std::make_unique<Opened>(Opened{std::move(*opened), std::move(policy)});
+    return {};
+}
+
+void Server::start() {
+    if (!opened_)
+        return;
+    Service service{gateway_, std::move(opened_->policy), running(gateway_.config())};
+    listening_ = std::make_shared<Listening>(std::move(opened_->sockets), std::move(service));
+    opened_.reset();
     net::spawn(listening_->executor, Listening::accept_all(listening_));
     spdlog::info("admin listening on {}", net::to_text(listening_->address));
-    return {};
+}
+
+std::vector<Descriptor> Server::copy_sockets() const {
+    std::vector<Descriptor> copies;
+    if (listening_)
+        copies.emplace_back(::fcntl(listening_->acceptor.native_handle(), F_DUPFD_CLOEXEC, 0));
+    return copies;
+}
+
+std::vector<std::string> Server::own_files() const {
+    if (!listening_ || listening_->file.get() < 0)
+        return {};
+    return {net::to_text(listening_->address)};
+}
+
+void Server::leave() {
+    if (listening_)
+        listening_->leave();
+}
+
+void Server::await_idle(std::function<void()> idle) {
+    if (!listening_ || listening_->loop.connections.empty())
+        return idle();
+    listening_->idle = std::move(idle);
 }
 
 void Server::stop() {

@@ -75,7 +75,7 @@ Response not_kept(const Response& changed, const std::string& why) {
 }
 
 Response readiness(const runtime::Gateway& gateway) {
-    if (gateway.ready()) {
+    if (gateway.serving() != runtime::Gateway::Serving::none) {
         Json ready{{"status", "ready"}};
         if (const auto& stores = gateway.store().in_force()->stores; !stores.empty())
             ready["stores"] = store_words(stores);
@@ -156,7 +156,7 @@ Response change_limit(Service& service, const Target& target, const Request& req
     runtime::Gateway& gateway = service.gateway;
     if (auto refusal = refuse_change(request, service.policy))
         return std::move(*refusal);
-    if (!gateway.ready())
+    if (gateway.serving() != runtime::Gateway::Serving::this_one)
         return problem(503, "The gateway is stopping; nothing is changed any more.");
     if (request.method == "DELETE" && !request.body.empty())
         return problem(400, "A DELETE has no body: its parameters are in the query.");

@@ -3,7 +3,9 @@
 #include "http/ascii.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <iterator>
 
 namespace stint::http {
 
@@ -143,6 +145,51 @@ void BodyDecoder::take_framing(char c) noexcept {
     default: // payload and done take no framing; a failure is final
         state_ = State::failed;
         break;
+    }
+}
+
+std::optional<std::string> BodyDecoder::framed(std::string_view payload) const {
+    const auto hexadecimal = [](std::uint64_t number, std::size_t digits) {
+        char text[16];
+        const char* const end = std::to_chars(text, std::end(text), number, 16).ptr;
+        const auto size = static_cast<std::size_t>(end - text);
+        return std::string(digits - std::min(digits, size), '0').append(text, size);
+    };
+    std::string out;
+    const std::uint64_t left = state_ == State::payload ? remaining_ : 0;
+    if (!payload.empty() || left > 0)
+        out.append(hexadecimal(payload.size() + left, 1)).append("\r\n").append(payload);
+    switch (state_) {
+    case State::payload:
+    case State::payload_cr:
+        return out;
+    case State::payload_lf:
+        return out.append("\r");
+    default:
+        break;
+    }
+    if (!payload.empty())
+        out.append("\r\n");
+    if (state_ <= State::size_lf)
+        out.append(digits_ > 0 ? hexadecimal(remaining_, digits_) : "");
+    else
+        out.append("0\r\n");
+    switch (state_) {
+    case State::extension_gap:
+        return out.append(" ");
+    case State::extension:
+        return out.append(";");
+    case State::size_lf:
+    case State::final_lf:
+        return out.append("\r");
+    case State::trailer_name:
+    case State::trailer_value:
+    case State::trailer_lf:
+        return std::nullopt;
+    case State::done:
+        return out.append("\r\n");
+    default:
+        return out;
     }
 }
 

@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace stint::http {
@@ -49,6 +51,12 @@ class BodyDecoder {
     [[nodiscard]] std::uint64_t unframed() const noexcept;
     // Counts payload bytes (at most unframed()) that were forwarded without decode().
     void pass(std::uint64_t payload) noexcept;
+
+    // Returns framing that brings another decoder, given it first, to the state of this one, so
+    // that the bytes to come go on from there. payload: all that this one has decoded. Extensions
+    // so far are left out. Only for a chunked body without a failure. Nothing: a part of a trailer
+    // field was read. Throws std::bad_alloc.
+    [[nodiscard]] std::optional<std::string> framed(std::string_view payload) const;
 
     // Notes that the peer has closed its side. Returns true if the body may end here: it is
     // complete, or delimited by close.

@@ -37,20 +37,16 @@ bool Limit::set_share(Hash128 key, const Share& share, const Now& now) noexcept 
     return true;
 }
 
-ShareDemand Limit::share_demand(Hash128 key, const Now& now) const noexcept {
-    return counters_->share(key, now).demand;
-}
-
 SharePolicy& Limit::share_policy() noexcept {
     return counters_->share_policy();
 }
 
-std::optional<Numbers> Limit::share(Hash128 key, const Now& now) const noexcept {
-    return counters_->share(key, now).numbers;
+KeyShare Limit::share(Hash128 key, const Now& now) const noexcept {
+    return counters_->share(key, now);
 }
 
 Numbers numbers_of(const Charge& charge, const Now& now) noexcept {
-    const std::optional<Numbers> part = charge.limit->share(charge.key, now);
+    const std::optional<Numbers> part = charge.limit->share(charge.key, now).numbers;
     if (!part || charge.ignore_share) [[likely]]
         return {charge.quota, charge.burst};
     const auto burst = [](const Numbers& of) { return of.burst > 0 ? of.burst : of.quota; };
@@ -75,8 +71,8 @@ std::uint64_t Limit::live_keys(const Now& now) const {
     return counters_->live_keys(now);
 }
 
-std::uint64_t Limit::in_flight() const {
-    return counters_->in_flight();
+std::uint64_t Limit::in_flight(HeldSlots* by_key) const {
+    return counters_->in_flight(by_key);
 }
 
 std::uint64_t Limit::refused() const noexcept {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace stint::limits {
@@ -64,12 +65,9 @@ class Limit : public std::enable_shared_from_this<Limit> {
     // Returns the settings for all shares of the limit, such as the reserve of keys without a
     // share.
     [[nodiscard]] SharePolicy& share_policy() noexcept;
-    // Returns the key's share, or the reserve, if there is one. Thread-safe; takes no lock while
-    // the limit never had a share.
-    [[nodiscard]] std::optional<Numbers> share(Hash128 key, const Now& now) const noexcept;
-
-    // Returns what requests have asked of the key since it has had a share. Thread-safe.
-    [[nodiscard]] ShareDemand share_demand(Hash128 key, const Now& now) const noexcept;
+    // Returns the key's share, or the reserve, if there is one, and what requests have asked of the
+    // key since it has had a share. Thread-safe; takes no lock while the limit never had a share.
+    [[nodiscard]] KeyShare share(Hash128 key, const Now& now) const noexcept;
 
     // Returns how much of the key's admissions still counts against a share that is to be handed to
     // another gateway, or set anew: that much of the former share must not be used elsewhere yet.
@@ -92,7 +90,14 @@ class Limit : public std::enable_shared_from_this<Limit> {
     // yet. While the limit is closed (see close()): the instant at which the limit opens.
     [[nodiscard]] SteadyTime window_end(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const; // 0 for a limit without a key
-    [[nodiscard]] std::uint64_t in_flight() const; // summed over the keys of a cap, else 0
+    // The slots of a cap that are held, by key (a zero key for a limit without one).
+    struct HeldSlots {
+        std::vector<std::pair<Hash128, std::uint64_t>> keys;
+        bool complete = true; // false: the sketch counts others
+    };
+    // Returns the slots that are held, summed over the keys of a cap; else 0. by_key: null, or gets
+    // them. Throws std::bad_alloc with by_key.
+    [[nodiscard]] std::uint64_t in_flight(HeldSlots* by_key = nullptr) const;
     // Total of the refusals in which this limit had the longest wait.
     [[nodiscard]] std::uint64_t refused() const noexcept;
     // Totals, of the refusals for want of memory and of the admissions that the sketch counts, too.

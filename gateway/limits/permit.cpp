@@ -1,6 +1,7 @@
 #include "limits/permit.hpp"
 
 #include "limits/counter/counters.hpp"
+#include "limits/return_listener.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -27,22 +28,11 @@ Permit& Permit::operator=(Permit&& other) noexcept {
 }
 
 void Permit::release(const Now& now) noexcept {
-    if (slots_ > 0)
-        adapt(false, now);
-    drop();
+    drop(false, &now);
 }
 
 void Permit::release_early(const Now& now) noexcept {
-    if (slots_ > 0)
-        adapt(true, now);
-    drop(true);
-}
-
-void Permit::adapt(bool early_only, const Now& now) noexcept {
-    const Duration held_for = std::max(now.steady - since_, Duration::zero());
-    for (const Held& held : held_)
-        if (held.cap && (held.release_on_upgrade || !early_only))
-            held.limit->counters_->hold_time().learn(held_for);
+    drop(true, &now);
 }
 
 void Permit::settle(std::size_t index, std::uint64_t actual, const Now& now) noexcept {
@@ -56,7 +46,24 @@ void Permit::settle(std::size_t index, std::uint64_t actual, const Now& now) noe
 }
 
 void Permit::give_back(Held& held, std::uint64_t cost, SteadyTime now) noexcept {
+    if (listener_ != nullptr) [[unlikely]]
+        listener_->given_back(*held.limit, held.key, held.receipt, cost);
     held.limit->counters_->give_back(held.key, held.receipt, cost, now);
+}
+
+void Permit::give_back_foreign(
+    Limit& limit,
+    Hash128 key,
+    const Receipt& receipt,
+    std::uint64_t cost,
+    SteadyTime now) noexcept {
+    if (limit.counters_->is_cap()) // its slots are permits of this process
+        return;
+    Receipt of_charge = receipt;
+    if (listener_ != nullptr)
+        listener_->given_back(limit, key, receipt, cost);
+    limit.counters_->give_back(key, of_charge, cost, now);
+    limit.notify_waiters(key);
 }
 
 void Permit::notify_waiters() noexcept {
@@ -67,14 +74,19 @@ void Permit::notify_waiters() noexcept {
             held.limit->notify_waiters(held.key);
 }
 
-void Permit::drop(bool early_only) noexcept {
+// now: if set, each cap learns how long its slot was held.
+void Permit::drop(bool early_only, const Now* now) noexcept {
     if (slots_ == 0)
         return notify_waiters();
     const auto ends = [early_only](const Held& held) {
         return held.cap && (held.release_on_upgrade || !early_only);
     };
+    const Duration held_for =
+        now != nullptr ? std::max(now->steady - since_, Duration::zero()) : Duration::zero();
     for (Held& held : held_)
         if (ends(held)) {
+            if (now != nullptr)
+                held.limit->counters_->hold_time().learn(held_for);
             --slots_;
             give_back(held, held.receipt.cost, {});
             held.untold = untold_ = true;

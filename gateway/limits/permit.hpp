@@ -13,6 +13,7 @@
 namespace stint::limits {
 
 class Limit;
+class ReturnListener;
 struct Charge;
 
 // The record of a charge, by which it can be given back. `mark` and `returned` depend on the
@@ -60,6 +61,18 @@ class Permit {
     // a waiter woken after the first would be refused by the limit of the second.
     void notify_waiters() noexcept;
 
+    // Reports all that permits of this process give back from now on; nullptr: nothing. Call it
+    // while no permit is used. The listener must live until then.
+    static void report_returns_to(ReturnListener* listener) noexcept { listener_ = listener; }
+    // Gives a part of a window's charge back that another process has made, under this receipt, and
+    // whose counts the limit goes on with. Wakes waiters.
+    static void give_back_foreign(
+        Limit& limit,
+        Hash128 key,
+        const Receipt& receipt,
+        std::uint64_t cost,
+        SteadyTime now) noexcept;
+
     [[nodiscard]] bool holds_slots() const noexcept { return slots_ > 0; }
 
   private:
@@ -75,9 +88,10 @@ class Permit {
         bool untold = false; // given back in part, waiters not woken yet
     };
 
-    void adapt(bool early_only, const Now& now) noexcept;
-    void drop(bool early_only = false) noexcept;
+    void drop(bool early_only = false, const Now* now = nullptr) noexcept;
     static void give_back(Held& held, std::uint64_t cost, SteadyTime now) noexcept;
+
+    inline static ReturnListener* listener_ = nullptr;
 
     boost::container::small_vector<Held, 2> held_;
     std::size_t slots_ = 0; // caps' slots in held_ that are not freed yet

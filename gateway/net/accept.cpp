@@ -54,4 +54,40 @@ Socket adopt(const Executor& executor, Accepted accepted, ErrorCode& error) noex
     return socket;
 }
 
+Socket adopt_copied(const Executor& executor, Accepted accepted, ErrorCode& error) noexcept {
+    Socket socket{executor};
+    try {
+        socket.assign(accepted.peer.protocol(), accepted.socket.get(), error);
+        if (!error) {
+            (void)accepted.socket.release();
+            socket.non_blocking(true, error);
+        }
+    } catch (const std::bad_alloc&) {
+        error = asio::error::no_memory;
+    }
+    return socket;
+}
+
+Accepted connected(Descriptor socket) noexcept {
+    Accepted made{std::move(socket), {}};
+    auto size = static_cast<socklen_t>(made.peer.capacity());
+    if (::getpeername(made.socket.get(), made.peer.data(), &size) != 0) {
+        size = static_cast<socklen_t>(made.peer.capacity());
+        (void)::getsockname(made.socket.get(), made.peer.data(), &size); // the family counts
+    }
+    made.peer.resize(size);
+    return made;
+}
+
+Descriptor release(Socket& socket) noexcept {
+    ErrorCode failed;
+    const int descriptor = socket.release(failed);
+    return Descriptor{failed ? -1 : descriptor};
+}
+
+Endpoint unnamed_unix_address() {
+    const sockaddr address{.sa_family = AF_UNIX, .sa_data = {}};
+    return Endpoint{&address, sizeof address.sa_family};
+}
+
 } // namespace stint::net

@@ -21,4 +21,17 @@ struct Accepted {
 // short.
 [[nodiscard]] Socket adopt(const Executor& executor, Accepted accepted, ErrorCode& error) noexcept;
 
+// Does the same with a socket of which another process may have a copy.
+[[nodiscard]] Socket
+adopt_copied(const Executor& executor, Accepted accepted, ErrorCode& error) noexcept;
+
+// Describes a connected socket that another process has accepted. Its peer may have gone.
+[[nodiscard]] Accepted connected(Descriptor socket) noexcept;
+
+// Takes the descriptor out of its event loop, with all waits cancelled. The connection stays open.
+[[nodiscard]] Descriptor release(Socket& socket) noexcept;
+
+// The address of a Unix socket that has no name, such as one of a pair.
+[[nodiscard]] Endpoint unnamed_unix_address();
+
 } // namespace stint::net

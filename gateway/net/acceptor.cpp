@@ -268,6 +268,10 @@ set_socket_file(const Endpoint& address, const Descriptor& own, const SocketFile
     return set_mode(address, own, file.mode);
 }
 
+Descriptor socket_file_of(const Endpoint& address) noexcept {
+    return Descriptor{::open(path_of(address), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+}
+
 void remove_socket_file(const Endpoint& address, const Descriptor& own) noexcept {
     if (!is_unix(address))
         return;

@@ -42,6 +42,9 @@ open_listeners(const Endpoint& address, std::size_t count, const SocketFile& fil
 [[nodiscard]] ErrorCode
 set_socket_file(const Endpoint& address, const Descriptor& own, const SocketFile& file) noexcept;
 
+// Returns the file of a Unix socket that another process has bound, as ListeningSockets::file.
+[[nodiscard]] Descriptor socket_file_of(const Endpoint& address) noexcept;
+
 // Removes a Unix socket's file when its listener ends, unless another one is in its place; does
 // nothing for other addresses.
 void remove_socket_file(const Endpoint& address, const Descriptor& own) noexcept;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "base/ip_address.hpp"
 #include "net/types.hpp"
 
 #include <array>
@@ -47,5 +48,10 @@ class PeerAddress {
     std::array<char, 16> bytes_{};
     std::uint8_t size_ = 0;
 };
+
+// Returns the peer's address without its port, as PeerAddress has it.
+[[nodiscard]] inline IpAddress ip_address_of(const Endpoint& peer) noexcept {
+    return IpAddress::from_bytes(PeerAddress{peer}.bytes());
+}
 
 } // namespace stint::net

@@ -18,6 +18,11 @@ bool EndEvents::watch(int socket, void* whom, bool or_closed) noexcept {
     return errno == EEXIST && ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event) == 0;
 }
 
+void EndEvents::forget(int socket) noexcept {
+    if (epoll_.get() >= 0)
+        (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);
+}
+
 void* EndEvents::next() noexcept {
     epoll_event event{};
     if (epoll_.get() < 0 || ::epoll_wait(epoll_.get(), &event, 1, 0) <= 0)

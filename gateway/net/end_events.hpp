@@ -14,6 +14,8 @@ class EndEvents {
     // closed, which has to be before `whom` is destroyed. Returns false if there is no descriptor
     // or no memory.
     [[nodiscard]] bool watch(int socket, void* whom, bool or_closed) noexcept;
+    // Ends the watch of a socket that stays open. No effect on one that is not watched.
+    void forget(int socket) noexcept;
     // Returns the `whom` of a socket that has ended, once for each end; nullptr if there is none.
     [[nodiscard]] void* next() noexcept;
 

@@ -46,33 +46,45 @@ bool same(const Endpoint& one, const Endpoint& other) {
 } // namespace
 
 InheritedSockets::InheritedSockets(int first, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-        Descriptor socket{first + static_cast<int>(i)};
-        auto address = address_of(socket.get());
-        if (!address || !is_stream(socket.get()) || !is_on(socket.get(), SO_ACCEPTCONN)) {
-            spdlog::warn("descriptor {} is no listening socket: it is closed", socket.get());
-            continue;
-        }
-        ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
-        ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
-        const int on = 1;
-        if (!is_unix(*address)) // accepted connections inherit it
-            ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        sockets_.push_back({std::move(*address), std::move(socket)});
-    }
+    for (std::size_t i = 0; i < count; ++i)
+        add(Descriptor{first + static_cast<int>(i)});
+}
+
+InheritedSockets::InheritedSockets(
+    std::vector<Descriptor> sockets, std::vector<std::string> own_files)
+    : own_files_{std::move(own_files)} {
+    for (Descriptor& each : sockets)
+        add(std::move(each));
+}
+
+void InheritedSockets::add(Descriptor socket) {
+    auto address = address_of(socket.get());
+    if (!address || !is_stream(socket.get()) || !is_on(socket.get(), SO_ACCEPTCONN))
+        return spdlog::warn("descriptor {} is no listening socket: it is closed", socket.get());
+    ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
+    ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
+    const int on = 1;
+    if (!is_unix(*address)) // accepted connections inherit it
+        ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    sockets_.push_back({std::move(*address), std::move(socket)});
 }
 
 std::optional<Result<ListeningSockets>>
 InheritedSockets::take(const Endpoint& address, std::size_t count) {
-    const auto found = std::ranges::find_if(
-        sockets_, [&](const Inherited& each) { return same(each.address, address); });
-    if (found == sockets_.end())
+    ListeningSockets taken{address, {}};
+    for (Inherited& each : sockets_)
+        if (same(each.address, address)) {
+            taken.address = each.address;
+            taken.sockets.push_back(std::move(each.socket));
+        }
+    if (taken.sockets.empty())
         return std::nullopt;
-    ListeningSockets taken{found->address, {}};
-    taken.sockets.push_back(std::move(found->socket));
-    sockets_.erase(found);
-    while (taken.sockets.size() < count) {
-        Descriptor copy{::fcntl(taken.sockets.front().get(), F_DUPFD_CLOEXEC, 0)};
+    std::erase_if(sockets_, [](const Inherited& each) { return each.socket.get() < 0; });
+    if (is_unix(taken.address) &&
+        std::ranges::find(own_files_, to_text(taken.address)) != own_files_.end())
+        taken.file = socket_file_of(taken.address);
+    for (std::size_t next = 0; taken.sockets.size() < count; ++next) {
+        Descriptor copy{::fcntl(taken.sockets[next].get(), F_DUPFD_CLOEXEC, 0)};
         if (copy.get() < 0)
             return Result<ListeningSockets>{
                 boost::system::in_place_error, ErrorCode{errno, boost::system::system_category()}};

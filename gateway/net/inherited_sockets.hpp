@@ -20,9 +20,13 @@ class InheritedSockets {
     // Takes the descriptors `first` to `first + count - 1`. Those that are no listening stream
     // sockets are closed, with a warning.
     InheritedSockets(int first, std::size_t count);
+    // Takes these descriptors. own_files: addresses of Unix sockets, as to_text() gives them, whose
+    // files this process is to remove.
+    InheritedSockets(std::vector<Descriptor> sockets, std::vector<std::string> own_files);
 
-    // Takes the socket that is bound to the address, with `count` descriptors of it: the workers
-    // share its queue. Nothing: there is none. Its file, if it has one, is its owner's.
+    // Takes all sockets that are bound to the address, and copies them until there are `count`
+    // descriptors: workers with the same socket share its queue. There may be more than `count`:
+    // each has a queue in which clients wait. Nothing: there is none.
     [[nodiscard]] std::optional<Result<ListeningSockets>>
     take(const Endpoint& address, std::size_t count);
     // Closes the sockets that were not taken, and returns their addresses.
@@ -33,7 +37,10 @@ class InheritedSockets {
         Endpoint address;
         Descriptor socket;
     };
+    void add(Descriptor socket);
+
     std::vector<Inherited> sockets_;
+    std::vector<std::string> own_files_;
 };
 
 } // namespace stint::net

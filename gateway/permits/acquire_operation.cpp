@@ -37,7 +37,7 @@ limits::FairShares::Window window_of(const limits::Charge& charge, const Now& no
 AcquireOperation::AcquireOperation(
     proxy::Context& context, Shared& shared, const server::ConnectionInfo& connection)
     : context_{context}, shared_{shared}, peer_{*connection.peer}, waits_{connection.waits},
-      config_{context.active}, now_{net::read_clocks()},
+      config_{context.active}, waiting_since_{connection.waiting_since}, now_{net::read_clocks()},
       limits_{context, *config_, shared, peer_, reply_}, share_wakeup_{context.executor} {}
 
 AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
@@ -231,7 +231,7 @@ admission::WaitTermsList AcquireOperation::terms_of(const AcquireRequest& ask) c
 }
 
 void AcquireOperation::line_up(const AcquireRequest* ask) {
-    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups, waits_);
+    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups, waits_, waiting_since_);
     one_first_ = batch_ > 0;
     if (one_first_)
         limits_.charges().charges.front().cost = 1;
@@ -262,7 +262,8 @@ bool AcquireOperation::settle() {
     const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
     const Now before = now_;
     now_ = net::read_clocks();
-    grant_.waited = now_.steady - before.steady;
+    const bool waited_before = waiting_since_ != SteadyTime{};
+    grant_.waited = now_.steady - (waited_before ? waiting_since_ : before.steady);
     for (std::size_t i = 0; i < limits_.part_of().size(); ++i) { // a reload may change quotas
         const limits::Charge& counted = queued->charges[i];
         limits_.renumber(i, {counted.quota, counted.burst});

@@ -80,6 +80,7 @@ class AcquireOperation final : public DeferredReply {
     const routing::ClientAddress& peer_;
     server::WaitSlots* const waits_; // the connection's; may be null
     const std::shared_ptr<proxy::ActiveConfig> config_;
+    const SteadyTime waiting_since_; // see server::ConnectionInfo
     Now now_;
     admission::LocalReply reply_; // for any status but 200
     AcquireLimits limits_;        // declared before queued_, which refers to its limits

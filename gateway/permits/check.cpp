@@ -39,7 +39,7 @@ PendingPtr check(
         http::make_problem(to, {}, 400, written.error());
         return {};
     }
-    auto described = service.checked_requests.make(context, deny, connection.waits);
+    auto described = service.checked_requests.make(context, deny, connection);
     if (described->begin(text, peer) == CheckedRequest::Step::waits)
         return as_base<DeferredReply>(std::move(described));
     described->respond(to);

@@ -9,8 +9,9 @@ namespace stint::permits {
 using admission::Next;
 
 CheckedRequest::CheckedRequest(
-    proxy::Context& context, std::optional<int> deny, server::WaitSlots* waits)
-    : context_{context}, config_{context.active}, deny_{deny}, callbacks_{context, *config_, waits},
+    proxy::Context& context, std::optional<int> deny, const server::ConnectionInfo& connection)
+    : context_{context}, config_{context.active}, deny_{deny},
+      callbacks_{context, *config_, connection.waits, connection.waiting_since},
       admission_{
           admission::Door::check,
           {.snapshot = *config_->snapshot,

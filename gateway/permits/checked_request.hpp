@@ -23,9 +23,9 @@ namespace stint::permits {
 // in the queue and refunds its charges.
 class CheckedRequest final : public DeferredReply {
   public:
-    // deny: if set, replaces the status of every refusal. waits: the slots of the asking
-    // connection; may be null.
-    CheckedRequest(proxy::Context& context, std::optional<int> deny, server::WaitSlots* waits);
+    // deny: if set, replaces the status of every refusal. connection: the asking one.
+    CheckedRequest(
+        proxy::Context& context, std::optional<int> deny, const server::ConnectionInfo& connection);
 
     enum class Step : std::uint8_t { answered, waits };
     // Admits, refuses or queues the described request. text: the request's head, valid during the

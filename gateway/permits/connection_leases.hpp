@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/hash.hpp"
+#include "base/time.hpp"
 #include "locks/lock_manager.hpp"
 #include "server/wait_slots.hpp"
 
@@ -68,6 +69,7 @@ struct LeaseOwners {
     std::uint32_t stream = 0;                 // RequestHead::stream
     bool stays = false;                       // the connection is kept alive
     server::WaitSlots* waits = nullptr;       // the connection's; may be null
+    SteadyTime waiting_since{};               // see server::ConnectionInfo
 
     [[nodiscard]] ConnectionLeases& of(locks::LeaseBinding binding) noexcept {
         return binding == locks::LeaseBinding::stream && response ? *response : connection;

@@ -26,6 +26,9 @@ class DeferredReply {
     // loop, not within this call. Idempotent.
     virtual void give_up() noexcept = 0;
 
+    // True if what is waited for is not a decision: it is made. give_up() would undo it.
+    [[nodiscard]] virtual bool is_decided() const noexcept { return false; }
+
     // Makes the response. Requires: settle() was true.
     virtual void respond(http::Response& to) = 0;
     // True if the response is a stream. Then write_more() is called once a second and appends the

@@ -35,7 +35,8 @@ LockOperation::Step
 LockOperation::begin(std::string_view name, const LockRequest& ask, locks::LeaseBinding binding) {
     name_ = name;
     binding_ = binding;
-    wait_until_ = now_.steady + ask.wait;
+    const bool waited = owners_.waiting_since != SteadyTime{};
+    wait_until_ = (waited ? owners_.waiting_since : now_.steady) + ask.wait;
     if (!find_lock(name, ask.max))
         return Step::answered;
     set_wish(ask);

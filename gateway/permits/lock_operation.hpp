@@ -50,6 +50,9 @@ class LockOperation final : public DeferredReply {
     [[nodiscard]] net::Task<> wait() override;
     [[nodiscard]] bool settle() override;
     void give_up() noexcept override;
+    [[nodiscard]] bool is_decided() const noexcept override {
+        return !queued_ && !store_answer_.waits();
+    }
     void respond(http::Response& to) override;
     [[nodiscard]] bool streams() const noexcept override {
         return status_ == created && binding_ == locks::LeaseBinding::stream;

@@ -30,4 +30,9 @@ ReportedCooldowns::look(const CounterId& counter, SteadyTime now) const {
     return Pause{found->second.status, found->second.end - now};
 }
 
+std::map<ReportedCooldowns::CounterId, ReportedCooldowns::Until> ReportedCooldowns::all() const {
+    const std::lock_guard lock{mutex_};
+    return paused_;
+}
+
 } // namespace stint::permits

@@ -38,12 +38,14 @@ class ReportedCooldowns {
     Duration begin(const CounterId& counter, int status, Duration length, SteadyTime now);
     [[nodiscard]] std::optional<Pause> look(const CounterId& counter, SteadyTime now) const;
 
-  private:
     struct Until {
         int status = 0;
         SteadyTime end{};
     };
+    // Returns all pauses, also some that have ended.
+    [[nodiscard]] std::map<CounterId, Until> all() const;
 
+  private:
     mutable std::mutex mutex_;
     std::map<CounterId, Until> paused_;
     std::atomic<bool> any_{false};

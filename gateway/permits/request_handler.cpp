@@ -45,14 +45,21 @@ server::Step RequestHandler::reject(int status, std::string_view detail) {
 }
 
 server::Step RequestHandler::call(std::string_view body) {
+    if (service_.context.totals.successor != nullptr) [[unlikely]] { // the body came late
+        given_back_ = gone_ = true;
+        return server::Step::done;
+    }
     LeaseOwners& owners = owners_.emplace(session().leases);
     owners.stream = stream_.head().stream;
     owners.stays = stream_.head().keep_alive && !service_.context.draining;
     owners.waits = stream_.connection().waits;
+    owners.waiting_since = stream_.connection().waiting_since;
     pending_ = answer(
         service_, stream_.head(), body, stream_.connection(), owners, service_.context.response);
-    if (pending_)
+    if (pending_) {
+        waiting_since_ = net::read_steady_clock();
         return server::Step::rest;
+    }
     send_reply();
     return server::Step::done;
 }
@@ -136,6 +143,10 @@ net::Task<bool> RequestHandler::send_event() {
 
 server::RequestEnd RequestHandler::finish() {
     disarm();
+    if (given_back_) [[unlikely]] {
+        pending_.reset();
+        return {.given_back = true, .body = std::string_view{body_}, .since = waiting_since_};
+    }
     const bool clean = !gone_ && !ended_ && !streaming_ && stream_.body_done();
     return {.clean = clean, .gone = gone_ || ended_};
 }
@@ -146,6 +157,13 @@ void RequestHandler::on_client_gone() noexcept {
         next_event_.signal();
     else if (pending_)
         pending_->give_up();
+}
+
+void RequestHandler::on_hand_over() noexcept {
+    if (!pending_ || streaming_ || given_back_ || pending_->is_decided())
+        return;
+    given_back_ = gone_ = true;
+    pending_->give_up();
 }
 
 void RequestHandler::on_drain() noexcept {

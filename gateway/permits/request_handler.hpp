@@ -57,6 +57,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     [[nodiscard]] server::RequestEnd finish() override;
     void on_client_gone() noexcept override;
     void on_drain() noexcept override;
+    void on_hand_over() noexcept override;
 
   private:
     [[nodiscard]] server::Step call(std::string_view body);
@@ -78,9 +79,11 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     PendingPtr pending_;
     net::Event next_event_; // signalled when the stream's next event is due, or the stream must end
     bool streaming_ = false;
-    bool timed_out_ = false; // the sending of an event took too long
-    bool gone_ = false;      // the client has disconnected
-    bool ended_ = false;     // the gateway has ended the stream to drain
+    bool timed_out_ = false;  // the sending of an event took too long
+    bool gone_ = false;       // the client has disconnected
+    bool given_back_ = false; // another process decides about the request
+    SteadyTime waiting_since_{};
+    bool ended_ = false; // the gateway has ended the stream to drain
 };
 
 } // namespace stint::permits

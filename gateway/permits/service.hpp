@@ -37,6 +37,7 @@ class Service final : public server::Service {
     }
     [[nodiscard]] std::unique_ptr<server::Session> open_session() override;
     [[nodiscard]] server::RequestHandlerPtr make_handler(server::ClientStream& stream) override;
+    [[nodiscard]] bool grants_permits() const noexcept override { return true; }
     void on_connections(int change) noexcept override {
         context.counters.permit_connections += static_cast<std::uint64_t>(change);
     }

@@ -135,6 +135,10 @@ net::Task<> Exchange::wait() {
 
 // Asks the limits again, after the end of a pause. The request's route is already known.
 Next Exchange::admit_after_pause() {
+    if (request_.context().totals.successor != nullptr) [[unlikely]] {
+        on_hand_over();
+        return Next::reply;
+    }
     routing::KeyFacts facts = request_.facts();
     request_.admission().complete(request_.head(), facts);
     return request_.take(request_.admission().admit(facts));
@@ -293,9 +297,20 @@ server::RequestEnd Exchange::finish() {
         !request_.is_aborted() && request_.stream().body_done() && !pump_.is_running();
     sender_.end(clean, now.steady);
     endpoint_.release_place();
+    if (given_back_) [[unlikely]] {
+        request_.release(now);
+        return {.given_back = true, .since = request_.record().arrived().steady};
+    }
     request_.end(now, endpoint_.name(), sender_.attempts());
     return {
         .clean = clean, .reset = cut, .gone = request_.abort_reason() == AbortReason::client_gone};
+}
+
+void Exchange::on_hand_over() noexcept {
+    if (!waits(next_) || next_ == Next::wait_endpoint || given_back_)
+        return;
+    given_back_ = true;
+    request_.abort(AbortReason::client_gone);
 }
 
 // Records who broke off a response after its head. Returns true if it was broken off: the client's

@@ -47,6 +47,8 @@ class Exchange final : public server::RequestHandler,
 
     // Aborts the exchange. Called when the client has closed or reset its connection.
     void on_client_gone() noexcept override { request_.abort(AbortReason::client_gone); }
+    // Gives the request back if it waits for its limits or for the end of a pause.
+    void on_hand_over() noexcept override;
     // Checks the connections of the exchange's tunnel for a reset.
     void poll_tunnel() noexcept override;
     // Waits for the end of the exchange's other coroutines, which send the body or run the tunnel.
@@ -83,6 +85,7 @@ class Exchange final : public server::RequestHandler,
     ResponseRelay relay_{request_, cooldown_, endpoint_, sender_};
     std::unique_ptr<Upgrade> upgrade_; // null: the request offers no other protocol
     Next next_ = Next::reply;
+    bool given_back_ = false; // another process decides about the request
     Answer answer_ = Answer::incomplete;
     std::exception_ptr failure_; // thrown while a response's head was read; rest() rethrows it
 };

@@ -13,7 +13,7 @@ namespace stint::proxy {
 
 Request::Request(Context& context, server::ClientStream& stream, Aborted& aborted)
     : context_{context}, stream_{stream}, aborted_{aborted}, config_{context.active},
-      callbacks_{context, *config_, stream.connection().waits},
+      callbacks_{context, *config_, stream.connection().waits, stream.connection().waiting_since},
       admission_{
           admission::Door::proxy,
           {.snapshot = *config_->snapshot,
@@ -25,6 +25,9 @@ Request::Request(Context& context, server::ClientStream& stream, Aborted& aborte
       record_{stream.connection().peer, net::read_clocks()} {}
 
 void Request::take_head() {
+    if (const SteadyTime since = stream_.connection().waiting_since; since != SteadyTime{})
+        [[unlikely]]
+        record_.add_wait(record_.arrived().steady - since);
     record_.take(head(), snapshot(), context_.request_ids, context_.shared().hasher);
 }
 
@@ -163,7 +166,8 @@ void Request::log(const Now& now, std::string_view endpoint, unsigned attempts) 
     line.attempts = attempts;
     line.bytes_in = stream_.bytes_in();
     line.bytes_out = stream_.bytes_out();
-    line.duration = now.steady - record_.arrived().steady;
+    const SteadyTime since = stream_.connection().waiting_since;
+    line.duration = now.steady - (since != SteadyTime{} ? since : record_.arrived().steady);
     context_.access_log.write(line);
 }
 

@@ -73,7 +73,7 @@ void CounterWriter::begin_anew(const std::vector<state::Row>& rows) {
     claimed_.clear();
 }
 
-void CounterWriter::add_unclaimed(StateBatch& batch) {
+void CounterWriter::add_unclaimed(StateBatch& batch) const {
     const std::lock_guard lock{mutex_};
     for (const auto& [limit, pages] : unclaimed_)
         for (const KeptPage& page : pages)

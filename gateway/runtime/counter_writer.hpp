@@ -47,7 +47,7 @@ class CounterWriter {
     // reopened file. The counters in memory are newer.
     void begin_anew(const std::vector<state::Row>& rows);
     // Adds to the batch the rows that no limit has claimed.
-    void add_unclaimed(StateBatch& batch);
+    void add_unclaimed(StateBatch& batch) const;
 
     // Adds the changed pages of all limits to the batch. last: includes windows shorter than
     // `shortest`. Calls `flush` to write the batch when it is large. If `flush` returns false, the

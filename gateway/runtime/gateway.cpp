@@ -11,8 +11,10 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -52,8 +54,41 @@ std::string in_force(std::uint64_t generation) {
 
 } // namespace
 
-Gateway::Gateway(config::Config config, std::filesystem::path file, config::Environment environment)
-    : manager_{environment}, signals_{control_},
+Gateway::Gateway(
+    config::Config config,
+    std::filesystem::path file,
+    config::Environment environment,
+    Program program)
+    : manager_{environment}, signals_{control_}, taking_over_{TakeOver::from(
+                                                     environment,
+                                                     {control_, pool_, registry_, store_, changes_},
+                                                     program.cold)},
+      upgrade_{
+          {control_, pool_, openings_, registry_, store_, changes_, persistence_},
+          {.other_sockets =
+               [this] {
+                   return others_ != nullptr ? others_->copy_sockets() : std::vector<Descriptor>{};
+               },
+           .own_files =
+               [this] {
+                   std::vector<std::string> files = listeners_.own_files();
+                   if (others_ != nullptr)
+                       std::ranges::move(others_->own_files(), std::back_inserter(files));
+                   return files;
+               },
+           .left = [this](pid_t successor) { leave(successor); },
+           // The former process ends first: its requests in flight are reported by this one.
+           .drained =
+               [this] {
+                   const auto end = [this] {
+                       if (taking_over_)
+                           return taking_over_->await_end([this] { end_control(); });
+                       end_control();
+                   };
+                   others_ != nullptr ? others_->await_idle(end) : end();
+               }},
+          std::move(program.arguments),
+          program.longest_start},
       access_log_{config.access_log.target}, openings_{registry_, net::read_clocks().wall},
       pool_{control_, registry_, openings_}, watchdog_{control_, pool_, manager_},
       store_{
@@ -92,15 +127,39 @@ Result<void, std::string> Gateway::start(FileContent read) {
     raise_open_files_limit(config().load.max_connections);
     pool_.make(worker_count(config()), access_log_);
     store_.begin_with(std::move(read));
+    if (taking_over_) {
+        auto sockets = taking_over_->greet();
+        if (!sockets)
+            return sockets.error();
+        manager_.sockets() = std::move(*sockets);
+    }
     auto loaded = store_.read_certificates();
     if (!loaded)
         return loaded.error().front().text();
     auto opened = listeners_.open_new(config(), pool_.size(), manager_.sockets());
     if (!opened)
         return opened.error();
+    if (others_ != nullptr)
+        if (auto others = others_->open(manager_.sockets()); !others)
+            return others.error();
     use(**loaded);
-    if (config().state) {
-        persistence_ = std::make_unique<Persistence>(*config().state, registry_, openings_.locks());
+    Result<std::optional<HandedState>, std::string> handed = std::optional<HandedState>{};
+    if (taking_over_)
+        handed = taking_over_->await_state([&] {
+            const Compiled trial = store_.compiled_from(
+                **loaded, changes_.overlay().limits(), store_.generation() + 1);
+            resolve_names(trial.host_names, resolver_, control_);
+        });
+    if (!handed)
+        return handed.error();
+    if (config().state || *handed) {
+        persistence_ = std::make_unique<Persistence>(
+            config().state.value_or(config::State{}), registry_, openings_.locks(),
+            *handed ? std::optional{(*handed)->contents} : std::nullopt);
+        if (persistence_->closed())
+            upgrade_.forbid(
+                "limits have started closed (on_start), which is not handed over: restart instead",
+                SteadyTime::max());
         // Makes the stores again: this gateway's name in them is derived from a key that the state
         // file keeps.
         if (!config().stores.empty())
@@ -110,12 +169,19 @@ Result<void, std::string> Gateway::start(FileContent read) {
     if (!persistence_ || !persistence_->holders_known())
         await_former_holders();
     Compiled compiled = first_compiled(**loaded);
-    resolve_names(compiled.host_names, resolver_, control_);
+    if (!taking_over_)
+        resolve_names(compiled.host_names, resolver_, control_);
     apply(std::move(*loaded), std::move(compiled), std::move(*opened));
     changes_.start();
     save_changes();       // erases changes from the file that are not in force
     return_free_memory(); // reading a large file takes more memory than its configuration keeps
     pool_.start(config().workers.pin);
+    if (taking_over_) {
+        if (auto begun = taking_over_->begin(*handed); !begun)
+            return begun.error();
+        access_log_.reopen(); // a signal to do so may have reached the former process alone
+        taking_over_->serve();
+    }
     started_at_ = net::read_clocks().wall;
     reloads_.begin(started_at_);
     started_ = true;
@@ -126,6 +192,20 @@ Result<void, std::string> Gateway::start(FileContent read) {
     if (config().permits)
         spdlog::info("permits listening on {}", listeners_.bound(config().permits->address));
     return {};
+}
+
+// Serves no new client any more: another process does. What is in flight ends here.
+void Gateway::leave(pid_t successor) {
+    manager_.replaced_by(successor);
+    draining_ = true;
+    drain_delay_.cancel();
+    watchdog_.drain();
+    watch_.stop();
+    health_.stop();
+    certificates_.stop();
+    listeners_.disown();
+    if (others_ != nullptr)
+        others_->leave();
 }
 
 // Reports every lock as full for a while after a start: clients of the last process may still hold
@@ -141,15 +221,21 @@ void Gateway::await_former_holders() {
     if (grace == Duration::zero())
         return;
     openings_.locks().keep_closed_until(now.steady + grace, now);
+    upgrade_.forbid("locks are full until start_up_grace is over", now.steady + grace);
     spdlog::info(
         "locks: their holders from before the start are not known: each lock is full for {} ms",
         ceil_ms(grace));
 }
 
 ReloadReport Gateway::reload(ReloadCause by) {
-    if (stopping_) { // says nothing of the configuration, so it is not counted
-        spdlog::warn("the configuration is not read again: the gateway is stopping");
-        return {.applied = false, .errors = {{"the gateway is stopping"}}, .notes = {}};
+    if (serving() != Serving::this_one ||
+        upgrade_.under_way()) { // says nothing of the configuration: not counted
+        const std::string why =
+            stopping_ ? "the gateway is stopping" : "the program is being replaced";
+        spdlog::warn("the configuration is not read again: {}", why);
+        if (by != ReloadCause::api)
+            upgrade_.note_missed_reload();
+        return {.applied = false, .errors = {{why}}, .notes = {}};
     }
     manager_.reloading(net::read_steady_clock());
     const WallTime at = now().wall;
@@ -226,8 +312,15 @@ std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::O
 void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened) {
     const config::Config& config = loaded->config;
     listeners_.adopt(config, opened);
+    if (!config.stores.empty())
+        upgrade_.forbid(
+            "limits that gateways share (stores) are not handed over: restart instead",
+            SteadyTime::max());
+    if (taking_over_ && !started_)
+        taking_over_->keep(std::exchange(opened, {}));
     pool_.for_each([&](std::size_t number, Worker& worker) {
-        WorkerUpdate update = update_for(number, *loaded, compiled, store_.slots(), opened);
+        WorkerUpdate update =
+            update_for(number, pool_.size(), *loaded, compiled, store_.slots(), opened);
         worker.adopt(std::move(update));
     });
     pool_.post(
@@ -315,7 +408,8 @@ void Gateway::await_saved(std::function<void()> then) {
 }
 
 ChangeWriter::Unwritten Gateway::unsaved() const {
-    return persistence_ ? persistence_->unwritten_changes() : ChangeWriter::Unwritten{};
+    return persistence_ && config().state ? persistence_->unwritten_changes()
+                                          : ChangeWriter::Unwritten{};
 }
 
 // Compiles the first configuration with the changes that operators made before the restart.
@@ -332,8 +426,8 @@ Compiled Gateway::first_compiled(const LoadedConfig& loaded) {
 void Gateway::run() {
     for (const std::string& address : manager_.sockets().close_rest())
         spdlog::warn(
-            "the service manager has opened {}, where no listener is configured: it is closed",
-            address);
+            "the {} has opened {}, where no listener is configured: it is closed",
+            taking_over_ ? "former process" : "service manager", address);
     watchdog_.start();
     manager_.ready(in_force(store_.generation()));
     await_signal();
@@ -343,6 +437,7 @@ void Gateway::run() {
     pool_.end();
     if (persistence_)
         persistence_->finish();
+    upgrade_.finish();
 }
 
 void Gateway::await_signal() {
@@ -364,9 +459,11 @@ void Gateway::on_signal(int number) {
         spdlog::info("SIGUSR1: reopening the access log");
         return access_log_.reopen();
     case SIGUSR2:
-        return spdlog::warn(
-            "SIGUSR2 has no effect: it is kept for replacing the running program, which this "
-            "version cannot do");
+        if (stopping_)
+            return spdlog::warn("SIGUSR2: the gateway is stopping");
+        if (taking_over_ && !taking_over_->is_listening())
+            return spdlog::warn("SIGUSR2: the former process is being replaced");
+        return upgrade_.begin();
     default:
         begin_stop();
     }
@@ -374,6 +471,10 @@ void Gateway::on_signal(int number) {
 
 void Gateway::begin_stop() {
     const bool again = std::exchange(stopping_, true);
+    upgrade_.cancel("the gateway is stopping");
+    if (upgrade_.done())
+        return again ? drain({}, "stopping at once")
+                     : spdlog::info("stopping: the requests in flight are being finished");
     manager_.stopping();
     watch_.stop();
     certificates_.leave_files(false); // clients may still come for as long as drain_delay
@@ -411,8 +512,10 @@ void Gateway::end_control() {
     resolver_.stop();
     ErrorCode ignored;
     signals_.cancel(ignored);
-    if (stop_others_)
-        stop_others_();
+    if (taking_over_)
+        taking_over_->stop();
+    if (others_ != nullptr)
+        others_->stop();
     control_.stop();
 }
 

@@ -41,13 +41,14 @@ class LeaseWriter {
     // introduce() added nothing.
     void settle_introduced(bool done);
 
+    // Returns the rows of these records, and that of the highest fencing number.
+    [[nodiscard]] static std::vector<state::Change>
+    changes_of(const locks::LockManager::Records& records);
+
   private:
     static constexpr auto fence = "fence"; // row key of the highest fencing number issued
 
     [[nodiscard]] bool try_write(const locks::LockManager::Records& records);
-    [[nodiscard]] static std::vector<state::Change>
-    changes_of(const locks::LockManager::Records& records);
-
     locks::LockManager& locks_;
     StateFile& file_;
     std::vector<std::string> stale_; // keys of rows to be erased

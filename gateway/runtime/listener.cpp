@@ -61,6 +61,10 @@ void Listener::close() noexcept {
     pause_.cancel();
 }
 
+Descriptor Listener::copy_socket() {
+    return Descriptor{::fcntl(acceptor_.native_handle(), F_DUPFD_CLOEXEC, 0)};
+}
+
 net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
     while (self->acceptor_.is_open()) {
         auto [failed] =
@@ -165,8 +169,30 @@ void ConnectionDispatcher::begin(
         return turn_away(std::move(socket), role);
     server::Service& service = role.permits ? static_cast<server::Service&>(permits_) : proxied_;
     auto connection = std::make_unique<server::Http1Connection>(
-        context_, service, std::move(slot), std::move(socket), peer, role.options);
+        context_, service, std::move(slot), std::move(socket), net::ip_address_of(peer),
+        role.options);
     net::spawn(context_.executor, server::Http1Connection::serve(std::move(connection)));
+}
+
+void ConnectionDispatcher::go_on_with(server::HandedConnection handed) noexcept try {
+    server::ConnectionSlot slot = server::acquire_connection_slot(context_.worker_load);
+    ErrorCode failed;
+    net::Socket socket =
+        net::adopt_copied(context_.executor, net::connected(std::move(handed.socket)), failed);
+    if (failed)
+        throw boost::system::system_error{failed};
+    server::Service& service = handed.permits ? static_cast<server::Service&>(permits_) : proxied_;
+    auto connection = std::make_unique<server::Http1Connection>(
+        context_, service, std::move(slot), std::move(socket), handed.client,
+        server::ListenerOptions{
+            .half_close_allowed = handed.half_close_allowed,
+            .https_port = handed.https_port,
+            .last_request = handed.last});
+    connection->continue_from(std::move(handed));
+    net::spawn(context_.executor, server::Http1Connection::serve(std::move(connection)));
+} catch (const std::exception& failure) {
+    spdlog::error("a connection of the former process could not be served: {}", failure.what());
+    ++context_.counters.connections_rejected;
 }
 
 void ConnectionDispatcher::turn_away(net::Socket socket, const ListenerRole& role) {

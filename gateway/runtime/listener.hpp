@@ -10,6 +10,7 @@
 #include "proxy/service.hpp"
 #include "server/connection_slot.hpp"
 #include "server/settings.hpp"
+#include "server/successor.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -60,6 +61,9 @@ class ConnectionDispatcher {
     // Serves a connection on this worker, or hands it to another one.
     void take(net::Accepted accepted, const ListenerRole& role) noexcept;
 
+    // Serves a connection of the process that this one has replaced, on this worker.
+    void go_on_with(server::HandedConnection handed) noexcept;
+
     // Stops handing connections to and from this worker. Connections already posted to this worker
     // hold slots in Context::worker_load, so a drain waits for them.
     void close() noexcept;
@@ -101,6 +105,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
     // would_block if no connection is waiting any more, no error after `most` connections.
     ErrorCode take_waiting(std::size_t most = std::numeric_limits<std::size_t>::max());
     void close() noexcept;
+    // Returns a copy of the listening socket; none without descriptors.
+    [[nodiscard]] Descriptor copy_socket();
     // Sets the role of connections accepted from now on.
     void set_role(const ListenerRole& role) noexcept { role_ = role; }
 

@@ -108,6 +108,14 @@ void ListenerSet::set_socket_files(const config::Config& next, std::vector<std::
     }
 }
 
+std::vector<std::string> ListenerSet::own_files() const {
+    std::vector<std::string> files;
+    for (const auto& [name, bound] : bound_)
+        if (bound.own.get() >= 0)
+            files.push_back(net::to_text(bound.address));
+    return files;
+}
+
 std::vector<std::string> ListenerSet::bound_listeners(const config::Config& config) const {
     std::vector<std::string> addresses;
     for (const config::Listener& listener : config.listeners)

@@ -42,6 +42,11 @@ class ListenerSet {
     // removes their socket files.
     void adopt(const config::Config& config, Opened& opened);
 
+    // Returns the addresses of Unix sockets whose files the destructor removes.
+    [[nodiscard]] std::vector<std::string> own_files() const;
+    // Forgets all addresses: their socket files are another process's from now on.
+    void disown() noexcept { bound_.clear(); }
+
     // Sets mode and group of Unix socket files that stay open over a reload, where the configured
     // values have changed. Otherwise an operator's own chmod stays. Adds a line to `notes` for each
     // failure.

@@ -31,20 +31,28 @@ std::optional<KeyHasher> hasher_of(const std::string* value) {
 } // namespace
 
 Persistence::Persistence(
-    const config::State& settings, limits::Registry& registry, locks::LockManager& locks)
+    const config::State& settings,
+    limits::Registry& registry,
+    locks::LockManager& locks,
+    std::optional<StateFile::Contents> handed)
     : registry_{registry}, locks_{locks}, started_{SavedClock::read()},
       closed_{settings.closed_on_start}, file_{settings.file}, counters_{registry_}, leases_{
                                                                                          locks,
                                                                                          file_} {
-    if (!file_.path().empty())
+    if (handed)
+        load(*std::move(handed));
+    else if (!file_.path().empty())
         load();
     if (closed_)
         spdlog::warn(
             "state: the counts of the last run are not known to be complete: each limit is "
             "closed until one window of it has passed");
     registry_.on_made([this](limits::Limit& limit) { claim(limit); });
-    if (file_.path().empty())
-        return;
+    if (!file_.path().empty())
+        start_thread();
+}
+
+void Persistence::start_thread() {
     locks_.record([this] {
         {
             const std::lock_guard lock{mutex_};
@@ -52,6 +60,7 @@ Persistence::Persistence(
         }
         woken_.notify_one();
     });
+    stopping_ = false;
     thread_ = std::thread{[this] { run(); }};
     pthread_setname_np(thread_.native_handle(), "stint-state");
 }
@@ -64,6 +73,14 @@ Persistence::~Persistence() {
 void Persistence::finish() {
     if (!thread_.joinable())
         return;
+    stop_thread();
+    write_leases();
+    write(true); // also writes all leases again if this replaces a broken file
+    file_.close();
+    tell_of_changes(true);
+}
+
+void Persistence::stop_thread() {
     {
         const std::lock_guard lock{mutex_};
         stopping_ = true;
@@ -71,10 +88,47 @@ void Persistence::finish() {
     woken_.notify_one();
     thread_.join();
     locks_.record({});
-    write_leases();
-    write(true); // also writes all leases again if this replaces a broken file
-    file_.close();
-    tell_of_changes(true);
+}
+
+void Persistence::pause() {
+    finish();
+}
+
+// The file may have been changed meanwhile: all rows are written anew.
+void Persistence::go_on() {
+    if (file_.path().empty() || thread_.joinable())
+        return;
+    if (auto contents = file_.open())
+        replace_rows(std::move(*contents));
+    start_thread();
+    note_changes_made(); // writes at once
+}
+
+void Persistence::add_unclaimed(std::vector<state::Row>& rows) const {
+    StateBatch batch;
+    counters_.add_unclaimed(batch);
+    for (state::Change& change : batch.changes)
+        rows.push_back({std::move(change.key), *std::move(change.value)});
+}
+
+void Persistence::load(StateFile::Contents handed) {
+    holders_known_ = true;
+    closed_ = false;
+    if (!file_.path().empty())
+        if (auto former = file_.open())
+            replace_rows(std::move(*former));
+    if (const auto hasher = hasher_of(value_of(handed.own, hash_key)))
+        registry_.use(*hasher);
+    counters_.keep_unclaimed(handed.counters, started_);
+    leases_.restore(handed, started_.at);
+    for (const state::Row& row : handed.changes) // save_changes() follows
+        if (auto change = change_in(row, started_))
+            saved_changes_.push_back(*std::move(change));
+    // The thread writes the rows. Until then the file is not that of an orderly end.
+    const state::Change unmark{StateFile::own, ended, std::nullopt};
+    if (file_.is_open() && !file_.write({&unmark, 1}))
+        file_.close(); // the next round opens it again, and logs the failure
+    changes_made_ = true;
 }
 
 void Persistence::load() {
@@ -253,12 +307,14 @@ void Persistence::try_to_write(bool last) {
 
 // Opens the file again and marks all its rows to be replaced, because the memory has newer state.
 void Persistence::reopen(bool last) {
-    std::optional<StateFile::Contents> contents = file_.reopen(last);
-    if (!contents)
-        return;
-    changes_.begin_anew(std::move(contents->changes));
-    counters_.begin_anew(contents->counters);
-    leases_.begin_anew(contents->leases);
+    if (std::optional<StateFile::Contents> contents = file_.reopen(last))
+        replace_rows(std::move(*contents));
+}
+
+void Persistence::replace_rows(StateFile::Contents contents) {
+    changes_.begin_anew(std::move(contents.changes));
+    counters_.begin_anew(contents.counters);
+    leases_.begin_anew(contents.leases);
     anew_ = true;
     introduced_ = false;
 }

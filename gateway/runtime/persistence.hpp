@@ -46,10 +46,17 @@ class Persistence {
     static constexpr Duration shortest = CounterWriter::shortest;
     static constexpr Duration between_writes = std::chrono::milliseconds{500};
 
+    // The key of the row with the secret key for hashing limit keys.
+    static constexpr auto hash_key = "hash_key";
+
     // Reads the file, blocking. Construct it before the registry makes its first limit. registry,
-    // locks: must outlive this object.
+    // locks: must outlive this object. handed: the state of the process that this one replaces, in
+    // place of the file's.
     Persistence(
-        const config::State& settings, limits::Registry& registry, locks::LockManager& locks);
+        const config::State& settings,
+        limits::Registry& registry,
+        locks::LockManager& locks,
+        std::optional<StateFile::Contents> handed = {});
     // Calls finish().
     ~Persistence();
     Persistence(const Persistence&) = delete;
@@ -58,6 +65,13 @@ class Persistence {
     // Writes all unsaved state and a mark for an orderly end, and stops the thread. Call it when no
     // limit is charged or refunded any more, and before the limits are destroyed. Idempotent.
     void finish();
+
+    // Writes all unsaved state, stops the thread and closes the file, for another process to open
+    // it. go_on() opens it again, and writes to it as before. Call them when no limit is charged.
+    void pause();
+    void go_on();
+    // Adds the rows of counters that no limit has claimed.
+    void add_unclaimed(std::vector<state::Row>& rows) const;
 
     // Returns the changes that operators had made in the last run. Call it once, after the
     // construction.
@@ -78,6 +92,8 @@ class Persistence {
     // them. Thread: any.
     [[nodiscard]] ChangeWriter::Unwritten unwritten_changes() { return changes_.unwritten(); }
 
+    // True if new limits start closed.
+    [[nodiscard]] bool closed() const noexcept { return closed_; }
     // True if the file has every lease that was live at the end of the last run.
     [[nodiscard]] bool holders_known() const noexcept { return holders_known_; }
 
@@ -96,14 +112,16 @@ class Persistence {
     [[nodiscard]] std::optional<Figures> collect_metrics() const noexcept;
 
   private:
-    // The keys of rows that are neither counters nor leases. hash_key: the secret key for hashing
-    // limit keys. ended: the last run ended in order.
-    static constexpr auto hash_key = "hash_key";
+    // The keys of rows that are neither counters nor leases. ended: the last run ended in order.
     static constexpr auto ended = "ended";
     static constexpr auto unknown = "unknown"; // mark: the lock holders are unknown
     static constexpr auto boot = "boot";       // boot id of the system that wrote the file
 
     void load();
+    void load(StateFile::Contents handed);
+    void replace_rows(StateFile::Contents contents);
+    void start_thread();
+    void stop_thread();
     void claim(limits::Limit& limit);
     [[nodiscard]] bool knows_holders(const std::vector<state::Row>& rows) const;
 

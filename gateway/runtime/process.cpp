@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <malloc.h>
 #include <numeric>
 #include <pthread.h>
@@ -38,6 +39,12 @@ void open_standard_streams() noexcept {
 std::optional<std::string> environment_variable(std::string_view name) {
     const char* const value = std::getenv(std::string{name}.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>{value};
+}
+
+std::string executable_file() {
+    std::error_code failed;
+    const std::filesystem::path file = std::filesystem::read_symlink("/proc/self/exe", failed);
+    return failed ? std::string{} : file.string();
 }
 
 void hold_signals() noexcept {

@@ -17,6 +17,10 @@ void open_standard_streams() noexcept;
 // Returns the value of an environment variable of the process; nullopt if it is not set.
 [[nodiscard]] std::optional<std::string> environment_variable(std::string_view name);
 
+// Returns the file of the running program. Call it at the start: the file may be replaced later,
+// and is then the one to start in an upgrade.
+[[nodiscard]] std::string executable_file();
+
 // Blocks SIGHUP, SIGUSR1 and SIGUSR2, which would end the process, until deliver_held_signals().
 // Call it first of all, because these signals may arrive right after the start.
 void hold_signals() noexcept;

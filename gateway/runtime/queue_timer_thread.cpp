@@ -33,8 +33,36 @@ void QueueTimerThread::schedule(SteadyTime at) noexcept {
     rung_.notify_one();
 }
 
+void QueueTimerThread::hold() {
+    std::unique_lock lock{mutex_};
+    held_ = true;
+    rung_.wait(lock, [this] { return opening_ == 0; });
+}
+
+void QueueTimerThread::go_on() {
+    {
+        const std::lock_guard lock{mutex_};
+        held_ = false;
+        next_ = SteadyTime::min(); // whatever was due meanwhile
+    }
+    rung_.notify_all();
+}
+
 void QueueTimerThread::run_now() noexcept {
+    {
+        const std::lock_guard lock{mutex_};
+        if (held_) // go_on() opens all queues
+            return;
+        ++opening_;
+    }
     schedule(queue_.open(net::read_clocks()));
+    end_opening();
+}
+
+void QueueTimerThread::end_opening() noexcept {
+    const std::lock_guard lock{mutex_};
+    if (--opening_ == 0 && held_)
+        rung_.notify_all();
 }
 
 void QueueTimerThread::run() {
@@ -43,16 +71,18 @@ void QueueTimerThread::run() {
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     std::unique_lock lock{mutex_};
     while (!stopping_) {
-        if (next_ == SteadyTime::max()) {
+        if (held_ || next_ == SteadyTime::max()) {
             rung_.wait(lock);
         } else if (next_ > net::read_steady_clock()) {
             rung_.wait_until(lock, next_);
         } else {
             next_ = SteadyTime::max(); // schedule() may set it again meanwhile
+            ++opening_;
             lock.unlock();
             const Now now = net::read_clocks();
             const SteadyTime next_end = locks_.expire(now);
             const SteadyTime next = std::min(next_end, queue_.open(now));
+            end_opening();
             lock.lock();
             next_ = std::min(next_, next);
         }

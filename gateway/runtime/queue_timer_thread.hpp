@@ -8,6 +8,7 @@
 #include "locks/lock_manager.hpp"
 
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <thread>
 
@@ -24,6 +25,11 @@ class QueueTimerThread final : private limits::WakeupScheduler {
     QueueTimerThread(const QueueTimerThread&) = delete;
     QueueTimerThread& operator=(const QueueTimerThread&) = delete;
 
+    // Admits no queued request and ends no lease from now on, until go_on(). Waits until the thread
+    // does neither.
+    void hold();
+    void go_on();
+
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
     [[nodiscard]] locks::LockManager& locks() noexcept { return locks_; }
     [[nodiscard]] const locks::LockManager& locks() const noexcept { return locks_; }
@@ -31,12 +37,15 @@ class QueueTimerThread final : private limits::WakeupScheduler {
   private:
     void schedule(SteadyTime at) noexcept override;
     void run_now() noexcept override;
+    void end_opening() noexcept;
     void run();
 
     std::mutex mutex_;
     std::condition_variable rung_;
     SteadyTime next_ = SteadyTime::max();
     bool stopping_ = false;
+    bool held_ = false;
+    std::size_t opening_ = 0; // threads that are in AdmissionQueue::open() or LockManager::expire()
     limits::AdmissionQueue queue_{*this};
     locks::LockManager locks_; // when a lease expires, a request in queue_ may take its slot
     std::thread thread_;

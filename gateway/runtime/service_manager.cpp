@@ -97,6 +97,11 @@ void ServiceManager::reloading(SteadyTime now) const noexcept try {
 } catch (const std::bad_alloc&) { // READY follows anyway
 }
 
+void ServiceManager::replaced_by(pid_t process) const noexcept try {
+    send("MAINPID=" + std::to_string(process) + "\n");
+} catch (const std::bad_alloc&) { // it sees the former process end
+}
+
 void ServiceManager::stopping() const noexcept {
     send("STOPPING=1\n");
 }

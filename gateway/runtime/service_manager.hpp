@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 
 namespace stint::runtime {
 
@@ -26,6 +27,8 @@ class ServiceManager {
     void ready(std::string_view status) const noexcept;
     void reloading(SteadyTime now) const noexcept;
     void stopping() const noexcept;
+    // Tells that this process is replaced by another one, which serves.
+    void replaced_by(pid_t process) const noexcept;
     // Tells that the process is alive; due every watchdog() at least.
     void alive() const noexcept;
     // Returns the time after which a silent process is restarted; zero: never.

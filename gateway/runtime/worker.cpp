@@ -111,7 +111,7 @@ void Worker::take(WorkerUpdate& adoption) {
                 *context_, *dispatcher_, opened.address, std::move(opened.socket),
                 adoption.listeners.at(opened.name));
             listener->start();
-            listeners_[opened.name] = std::move(listener);
+            listeners_.emplace(opened.name, std::move(listener));
         } catch (const std::exception& failure) {
             spdlog::error("a worker cannot listen on {}: {}", opened.name, failure.what());
         }
@@ -120,17 +120,60 @@ void Worker::take(WorkerUpdate& adoption) {
         listener->set_role(adoption.listeners.at(name));
 }
 
+void Worker::go_on_with(server::HandedConnection handed, std::function<void()> done) {
+    // std::function copies what it holds.
+    auto shared = std::make_shared<server::HandedConnection>(std::move(handed));
+    net::asio::post(*loop_, [this, shared = std::move(shared), done = std::move(done)] {
+        dispatcher_->go_on_with(std::move(*shared));
+        done();
+    });
+}
+
+void Worker::pause(std::shared_ptr<WorkersPause> pause) {
+    net::asio::post(*loop_, [this, pause = std::move(pause)] {
+        if (const WorkersPause::Orders orders = pause->wait(); orders.drained)
+            hand_over(orders);
+    });
+}
+
+// Reports the end after three turns of the loop: requests that were given back need them.
+void Worker::hand_over(const WorkersPause::Orders& orders) {
+    drained_ = orders.drained;
+    drain_until_ = net::read_steady_clock() + orders.drain;
+    context_->draining = true;
+    dispatcher_->close();
+    close_listeners(); // the successor accepts the connections that wait
+    context_->drain_connections(false);
+    const auto after = [this](std::function<void()> then) {
+        net::asio::post(*loop_, std::move(then));
+    };
+    after([after, told = orders.handed_over] {
+        after([after, told] { after([after, told] { after(told); }); });
+    });
+}
+
+std::vector<Descriptor> Worker::copy_listening_sockets() {
+    std::vector<Descriptor> copies;
+    for (const auto& [name, listener] : listeners_)
+        copies.push_back(listener->copy_socket());
+    return copies;
+}
+
+void Worker::close_listeners() noexcept {
+    for (const auto& [name, listener] : listeners_)
+        listener->close();
+    listeners_.clear();
+}
+
 void Worker::drain(Duration most, std::function<void()> done) {
     net::asio::post(*loop_, [this, most, done = std::move(done)]() mutable {
         drained_ = std::move(done);
         drain_until_ = net::read_steady_clock() + most;
         context_->draining = true;
         dispatcher_->close();
-        for (const auto& [name, listener] : listeners_) {
+        for (const auto& [name, listener] : listeners_)
             listener->take_waiting(); // for these clients the connection is already open
-            listener->close();
-        }
-        listeners_.clear();
+        close_listeners();
         look_whether_drained();
     });
 }

@@ -9,6 +9,7 @@
 #include "proxy/service.hpp"
 #include "routing/snapshot.hpp"
 #include "runtime/listener.hpp"
+#include "runtime/upgrade/workers_pause.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -72,12 +73,24 @@ class Worker {
     // Adopts a snapshot that differs from the last one only in the terms of limits.
     void adopt_terms(routing::SnapshotPtr snapshot, const SlotCounts& slots);
 
-    // Drains the worker: stops accepting, closes idle connections at once and busy ones after their
-    // response, and all that remain after `most`. Calls `done` once, on the worker's thread, when
-    // no connection is left.
+    // Goes on with a connection of the process that this one has replaced; then calls `done` on the
+    // worker's thread.
+    void go_on_with(server::HandedConnection handed, std::function<void()> done);
+
+    // Stops the worker's thread between two handlers, until the pause ends. If the connections are
+    // to be handed over then, does what hand_over() says.
+    void pause(std::shared_ptr<WorkersPause> pause);
+    // Returns copies of the listening sockets. Requires: the worker is paused.
+    [[nodiscard]] std::vector<Descriptor> copy_listening_sockets();
+
+    // Drains the worker: stops accepting, closes idle connections at once and busy ones after
+    // their response, and all that remain after `most`. Calls `done` once, on the worker's
+    // thread, when no connection is left.
     void drain(Duration most, std::function<void()> done);
 
   private:
+    void hand_over(const WorkersPause::Orders& orders);
+    void close_listeners() noexcept;
     void take(WorkerUpdate& adoption);
     void fit(const SlotCounts& slots);
     void tick();
@@ -94,7 +107,7 @@ class Worker {
     std::unique_ptr<proxy::Service> proxied_;
     std::unique_ptr<permits::Service> permits_;
     std::unique_ptr<ConnectionDispatcher> dispatcher_;
-    std::map<std::string, std::shared_ptr<Listener>> listeners_;
+    std::multimap<std::string, std::shared_ptr<Listener>> listeners_; // by address, as configured
     std::unique_ptr<net::asio::io_context> loop_;
     std::unique_ptr<Timer> ticker_;
     unsigned ticks_ = 0;

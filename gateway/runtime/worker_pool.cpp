@@ -133,6 +133,49 @@ void WorkerPool::find_recent(
         });
 }
 
+std::shared_ptr<WorkersPause> WorkerPool::pause() {
+    auto pause = std::make_shared<WorkersPause>();
+    for (const auto& worker : workers_)
+        worker->pause(pause);
+    return pause;
+}
+
+std::vector<Descriptor> WorkerPool::copy_listening_sockets() {
+    std::vector<Descriptor> copies;
+    for (const auto& worker : workers_)
+        for (Descriptor& each : worker->copy_listening_sockets())
+            copies.push_back(std::move(each));
+    return copies;
+}
+
+void WorkerPool::hand_over(
+    WorkersPause& pause,
+    server::Successor& successor,
+    Duration most,
+    std::function<void()> given,
+    std::function<void()> done) {
+    draining_ = workers_.size();
+    drained_ = std::move(done);
+    const auto missing = std::make_shared<std::size_t>(workers_.size());
+    shared_.successor = &successor;
+    pause.end(
+        {.drain = most,
+         .handed_over =
+             [this, missing, given = std::move(given)] {
+                 net::asio::post(control_, [missing, given] {
+                     if (--*missing == 0)
+                         given();
+                 });
+             },
+         .drained = [this] { net::asio::post(control_, [this] { worker_drained(); }); }});
+}
+
+void WorkerPool::go_on_with(
+    std::size_t worker, server::HandedConnection handed, std::function<void()> done) {
+    workers_[worker % workers_.size()]->go_on_with(
+        std::move(handed), [this, done = std::move(done)] { net::asio::post(control_, done); });
+}
+
 void WorkerPool::drain(Duration most, std::function<void()> done) {
     if (!drained_)
         draining_ = workers_.size();

@@ -65,6 +65,24 @@ class WorkerPool {
         const std::string& request_id,
         std::function<void(const std::optional<proxy::RecentRequests::Record>&)> done);
 
+    // Tells all workers to stop between two handlers, until the pause ends.
+    [[nodiscard]] std::shared_ptr<WorkersPause> pause();
+    // Returns copies of the listening sockets of all workers. Requires: all are paused.
+    [[nodiscard]] std::vector<Descriptor> copy_listening_sockets();
+    // Ends the pause: the workers hand their connections over, and drain for at most `most`. Calls
+    // `given` on the control thread when all idle connections and all waiting requests were handed
+    // over, and `done` as drain() does.
+    void hand_over(
+        WorkersPause& pause,
+        server::Successor& successor,
+        Duration most,
+        std::function<void()> given,
+        std::function<void()> done);
+    // Goes on with a connection of the process that this one has replaced, on the worker of this
+    // number (modulo size()); then calls `done` on the control thread.
+    void
+    go_on_with(std::size_t worker, server::HandedConnection handed, std::function<void()> done);
+
     // Drains all workers for at most `most`; calls `done` once on the control thread when all have
     // finished. A second call replaces the time and `done`.
     void drain(Duration most, std::function<void()> done);
@@ -74,6 +92,8 @@ class WorkerPool {
 
     // State that all workers share.
     [[nodiscard]] proxy::Shared& shared() noexcept { return shared_; }
+    // State that the permits of all workers share.
+    [[nodiscard]] permits::Shared& permits() noexcept { return permits_; }
     // The count of the requests of all workers.
     [[nodiscard]] const proxy::RequestsInFlight& in_flight() const noexcept {
         return shared_.in_flight;

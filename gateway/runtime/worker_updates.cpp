@@ -37,13 +37,15 @@ SlotCounts counts_of(const observe::MetricSlots& slots) {
 
 WorkerUpdate update_for(
     std::size_t worker,
+    std::size_t workers,
     const LoadedConfig& loaded,
     const Compiled& compiled,
     const observe::MetricSlots& slots,
     ListenerSet::Opened& opened) {
     WorkerUpdate update{compiled.snapshot, counts_of(slots), {}, roles_of(loaded)};
     for (auto& [name, sockets] : opened)
-        update.opened.push_back({name, sockets.address, std::move(sockets.sockets[worker])});
+        for (std::size_t i = worker; i < sockets.sockets.size(); i += workers)
+            update.opened.push_back({name, sockets.address, std::move(sockets.sockets[i])});
     return update;
 }
 

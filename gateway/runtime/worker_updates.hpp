@@ -15,10 +15,11 @@ namespace stint::runtime {
 [[nodiscard]] SlotCounts counts_of(const observe::MetricSlots& slots);
 
 // Returns the update of one worker: the snapshot, all listeners, and the worker's own sockets,
-// which are moved out of `opened`. worker: the worker's index. slots: the metric slots that the
-// snapshot refers to.
+// which are moved out of `opened`. worker: the worker's index, of `workers`. slots: the metric
+// slots that the snapshot refers to.
 [[nodiscard]] WorkerUpdate update_for(
     std::size_t worker,
+    std::size_t workers,
     const LoadedConfig& loaded,
     const Compiled& compiled,
     const observe::MetricSlots& slots,

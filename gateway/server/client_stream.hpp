@@ -33,6 +33,9 @@ struct ConnectionInfo {
     WaitSlots* waits = nullptr;
     std::uint16_t https_port = 0; // https port to redirect all requests to; 0: none
     bool secure = false;
+    // When this request began to wait, in the process that this one has replaced; the epoch: it did
+    // not.
+    SteadyTime waiting_since{};
 };
 
 // An upstream's response head, and what the gateway adds to it.

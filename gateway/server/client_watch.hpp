@@ -23,6 +23,8 @@ class ClientWatch {
     // client's closing of its sending side counts as the end. Returns false, and leaves the input
     // watched, if there is no descriptor or no memory.
     [[nodiscard]] bool guard(ClientInput& input, int socket, bool or_closed) noexcept;
+    // Ends what guard() has begun for a socket that another process goes on with.
+    void forget(int socket) noexcept { ends_.forget(socket); }
     // Calls poll_peer_close() of the watched inputs, and of the guarded ones whose socket has
     // ended.
     void poll();

@@ -47,8 +47,8 @@ net::Task<bool> receive_proxy_header(Http1Connection& connection) {
 }
 
 // Acquires a connection slot of the client. Returns false if the client has as many connections as
-// it may have.
-bool acquire_client_slot(Http1Connection& connection) {
+// it may have; with `even_above` it gets another one.
+bool acquire_client_slot(Http1Connection& connection, bool even_above = false) {
     const ConnectionSettings& settings = connection.settings();
     const std::size_t most = settings.max_connections_per_client;
     const IpAddress& client = connection.peer().address();
@@ -58,7 +58,8 @@ bool acquire_client_slot(Http1Connection& connection) {
         return true;
     const IpAddress network = settings.prefixes.network_of(client).address;
     Totals& totals = connection.loop().totals;
-    ClientConnections::Slot slot = totals.clients.enter(totals.hasher(network.bytes()), most);
+    ClientConnections::Slot slot = totals.clients.enter(
+        totals.hasher(network.bytes()), even_above ? ConnectionSettings::unlimited : most);
     const bool acquired = static_cast<bool>(slot);
     connection.hold(std::move(slot));
     return acquired;
@@ -126,6 +127,10 @@ net::Task<Entry> enter(Http1Connection& connection) {
         co_return Entry::served;
     const Entry entry = co_await shake_hands(connection);
     co_return entry;
+}
+
+void enter_again(Http1Connection& connection) {
+    (void)acquire_client_slot(connection, true);
 }
 
 net::Task<bool> speaks_http2(Http1Connection& connection) {

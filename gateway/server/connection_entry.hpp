@@ -20,6 +20,10 @@ enum class Entry : std::uint8_t {
 // runs the TLS handshake, all within head_timeout. Returns Entry::served if requests may follow.
 [[nodiscard]] net::Task<Entry> enter(Http1Connection& connection);
 
+// Acquires a connection slot of the client of a connection that another process has let in, even if
+// the client has as many as it may have.
+void enter_again(Http1Connection& connection);
+
 // Finds out whether the client of a connection that was entered speaks HTTP/2: by ALPN, or, where
 // the listener's options allow it, by the connection preface (RFC 9113 section 3.4). Waits for the
 // preface within head_timeout. The bytes received stay where they are.

@@ -1,16 +1,18 @@
 #include "server/http1_connection.hpp"
 
-#include "net/address.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "net/linger.hpp"
 #include "server/connection_entry.hpp"
+#include "server/hand_over.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace stint::server {
@@ -26,12 +28,11 @@ Http1Connection::Http1Connection(
     Service& service,
     ConnectionSlot slot,
     net::Socket socket,
-    const net::Endpoint& peer,
+    const IpAddress& peer,
     ListenerOptions options)
     : loop_{loop}, service_{service}, slot_{std::move(slot)}, io_{std::move(socket)},
-      peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), loop.totals.hasher},
-      input_{loop, io_, handler_, options.half_close_allowed}, options_{std::move(options)},
-      session_{service.open_session()} {
+      peer_{peer, loop.totals.hasher}, input_{loop, io_, handler_, options.half_close_allowed},
+      options_{std::move(options)}, session_{service.open_session()} {
     loop_.connections.push_back(*this);
     loop_.totals.connections.fetch_add(1, std::memory_order_relaxed);
     service_.on_connections(1);
@@ -46,12 +47,16 @@ net::Task<> Http1Connection::serve(std::unique_ptr<Http1Connection> self) {
     Http1Connection& connection = *self;
     try {
         connection.arm(Phase::first, connection.settings().head_timeout);
-        const Entry entry = co_await enter(connection);
+        Entry entry = Entry::served;
+        if (connection.handed_) [[unlikely]]
+            enter_again(connection);
+        else
+            entry = co_await enter(connection);
         if (entry == Entry::refused)
             connection.lingers_ = Lingers::briefly;
         if (entry == Entry::served) {
             connection.introduce();
-            const bool http2 = co_await speaks_http2(connection);
+            const bool http2 = !connection.handed_ && co_await speaks_http2(connection);
             if (http2)
                 co_await connection.serve_http2();
             else
@@ -86,6 +91,22 @@ void Http1Connection::introduce() noexcept {
         .session = session_.get(),
         .https_port = options_.https_port,
         .secure = tls != nullptr};
+    if (handed_) [[unlikely]] {
+        info_.tls_subject = handed_->tls_subject;
+        info_.tls_version = handed_->tls_version;
+        info_.secure = handed_->secure;
+        info_.waiting_since = handed_->waiting_since;
+    }
+}
+
+void Http1Connection::continue_from(HandedConnection handed) {
+    handed_ = std::make_unique<HandedConnection>(std::move(handed));
+    const std::string& bytes = handed_->received;
+    if (bytes.empty())
+        return;
+    ReceivedBytes& received = input_.received();
+    received.borrow(loop_.head_blocks(std::max(settings().max_head, bytes.size())));
+    received.append({bytes.data(), bytes.size()});
 }
 
 net::Task<> Http1Connection::serve_http2() {
@@ -107,6 +128,8 @@ net::Task<> Http1Connection::serve_requests() {
                 await_next_head();
                 continue; // more may have come
             }
+            if (loop_.totals.successor != nullptr && can_be_handed_over(*this)) [[unlikely]]
+                co_return co_await hand_over(*this);
             if (!read_on())
                 break;
             co_await input_.wait();
@@ -116,6 +139,8 @@ net::Task<> Http1Connection::serve_requests() {
             co_await input_.stop();
         if (input_.received().empty() || !input_.can_answer())
             break;
+        if (loop_.totals.successor != nullptr) [[unlikely]]
+            co_return co_await hand_over(*this);
         next_ = Step::pending;
         Step step = begin_request();
         if (step != Step::done && has_batch()) [[unlikely]]
@@ -129,6 +154,16 @@ net::Task<> Http1Connection::serve_requests() {
         if (step == Step::rest)
             co_await handler_->rest();
         const RequestEnd end = handler_->finish();
+        if (end.given_back) [[unlikely]] {
+            input_.watch_no_more();
+            co_await input_.stop();
+            std::optional<std::string> request = stream_->end(end).given_back;
+            handler_.reset();
+            stream_.reset();
+            const bool handed = co_await hand_over(*this, std::move(request), end.since);
+            lingers_ = handed ? Lingers::no : Lingers::briefly;
+            co_return;
+        }
         if (!end.gone && !end.reset && stream_->has_unsent()) [[unlikely]]
             if (const bool sent = co_await flush_response(); !sent)
                 co_return;
@@ -184,6 +219,7 @@ bool Http1Connection::end_request(const RequestEnd& end) {
     lingers_ = result.linger ? Lingers::yes : Lingers::no;
     input_.received().consume(result.consumed);
     head_begun_ = {};
+    info_.waiting_since = {};
     if (result.keep)
         await_next_head();
     return result.keep;
@@ -232,8 +268,17 @@ void Http1Connection::on_deadline() noexcept {
 void Http1Connection::drain() noexcept {
     if (http2_)
         return http2_->drain();
-    if (handler_ != nullptr)
+    if (handler_ != nullptr) {
+        if (loop_.totals.successor != nullptr)
+            handler_->on_hand_over();
         return handler_->on_drain();
+    }
+    if (loop_.totals.successor != nullptr && info_.peer == nullptr)
+        return; // it is handed over once it has been entered
+    const bool in_preface = phase_ == Phase::first && options_.http2_prior_knowledge;
+    const bool waits = input_.reads() && phase_ != Phase::linger && !in_preface;
+    if (loop_.totals.successor != nullptr && waits && can_be_handed_over(*this))
+        return net::cancel(io_); // serve_requests() hands it over
     const bool silent = input_.reads() && input_.received().empty();
     if (phase_ == Phase::first && silent)
         return arm(Phase::last_chance, std::min(longest_last_chance, settings().head_timeout));

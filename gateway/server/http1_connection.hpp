@@ -15,6 +15,7 @@
 #include "server/loop.hpp"
 #include "server/request_handler.hpp"
 #include "server/settings.hpp"
+#include "server/successor.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -31,16 +32,21 @@ class Http1Connection final : public Listed, private net::Deadline {
         Service& service,
         ConnectionSlot slot,
         net::Socket socket,
-        const net::Endpoint& peer,
+        const IpAddress& peer,
         ListenerOptions options);
     ~Http1Connection();
+
+    // Goes on with a connection of the process that this one has replaced. Call it before serve().
+    // Throws without memory. handed: its socket was taken.
+    void continue_from(HandedConnection handed);
 
     // Serves the connection for its whole life and owns it. Never throws out of the coroutine.
     static net::Task<> serve(std::unique_ptr<Http1Connection> self);
 
     // Ends the connection soon if no request is in flight and none has arrived; otherwise after the
     // response. A client that has just connected gets some time for its first request, which it
-    // could not know to be late. Called with every tick while Loop::draining.
+    // could not know to be late. Called with every tick while Loop::draining. If there is a
+    // Totals::successor, the connection is handed over instead, where it can be.
     void drain() noexcept;
     // Ends the connection now. A request in flight fails.
     void abort() noexcept;
@@ -118,10 +124,11 @@ class Http1Connection final : public Listed, private net::Deadline {
     Lingers lingers_ = Lingers::no;
     const ListenerOptions options_;
     std::unique_ptr<Session> session_;
-    ConnectionInfo info_;                     // given to its streams
-    StreamPool<Http1Stream>::Pointer stream_; // null between two requests
-    RequestHandlerPtr handler_;               // handler of the request in flight, else null
-    std::unique_ptr<Http2Connection> http2_;  // null unless the client speaks HTTP/2
+    std::unique_ptr<HandedConnection> handed_; // null: a client has opened the connection
+    ConnectionInfo info_;                      // given to its streams
+    StreamPool<Http1Stream>::Pointer stream_;  // null between two requests
+    RequestHandlerPtr handler_;                // handler of the request in flight, else null
+    std::unique_ptr<Http2Connection> http2_;   // null unless the client speaks HTTP/2
 };
 
 } // namespace stint::server

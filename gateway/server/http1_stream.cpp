@@ -4,6 +4,7 @@
 #include "http/response_writer.hpp"
 #include "http/rewrite.hpp"
 #include "net/stream.hpp"
+#include "server/hand_over.hpp"
 #include "server/http1_connection.hpp"
 
 #include <algorithm>
@@ -89,7 +90,25 @@ Http1Stream::begin(std::size_t head_size, const ConnectionSettings& settings) {
     return std::nullopt;
 }
 
-Http1Stream::Result Http1Stream::end(const RequestEnd& end) noexcept {
+Http1Stream::Result Http1Stream::end(const RequestEnd& end) {
+    if (end.given_back) [[unlikely]] {
+        const std::span<char> received = http1_->input().received().bytes();
+        const std::string_view all{received.data(), received.size()};
+        const bool chunked = head_.framing.kind == BodyFraming::Kind::chunked;
+        Result result;
+        if (!body_begun_ && !chunked) {
+            result.given_back.emplace(all);
+        } else if (!body_begun_ || (body_done_ && end.body)) {
+            // A chunked body was decoded in place.
+            const std::string_view body = body_begun_ ? *end.body : buffered_body_;
+            const auto framed = chunked ? decoder_.framed(body) : std::optional<std::string>{body};
+            if (framed)
+                result.given_back.emplace(all.substr(0, head_size_))
+                    .append(*framed)
+                    .append(all.substr(consumed_));
+        }
+        return result;
+    }
     // A response that was cut short ends with a reset, so that the client notices. A reset could
     // destroy an earlier response that is still on its way: then a plain close takes its place if
     // the framing shows the cut. But a client that has not taken all bytes is always reset, and so
@@ -123,7 +142,7 @@ Sent Http1Stream::send_response(const ForwardedResponse& response, const Respons
     http::HeadBuffer& out = http1_->loop().head_out;
     out.clear();
     if (response.protocols.empty()) [[likely]] {
-        const bool want_keep = client_keeps_ && !http1_->loop().draining && body_done_;
+        const bool want_keep = client_keeps_ && stays_open(*http1_) && body_done_;
         http::ResponseFraming framing =
             http::frame_response(head_.minor_version, response.head.framing, want_keep);
         framing.trailers = response.trailers;
@@ -148,7 +167,7 @@ Sent Http1Stream::send_response(const ForwardedResponse& response, const Respons
 Sent Http1Stream::send_local(const http::Response& response, std::string_view date) {
     const bool readable =
         head_.framing.kind == BodyFraming::Kind::chunked || body_left_ <= most_discarded;
-    keep_alive_ = client_keeps_ && !http1_->loop().draining &&
+    keep_alive_ = client_keeps_ && stays_open(*http1_) &&
                   (body_done_ || (readable && !head_.expects_continue && !body_begun_)) &&
                   response.content() != http::Response::Content::begun;
     framing_.begin({.chunked = false, .keep_alive = keep_alive_});

@@ -192,6 +192,8 @@ void Http2Connection::tell_session(Http2Stream& stream) noexcept {
 
 void Http2Connection::dispatch(Http2Stream& stream) {
     Http2StreamState& state = stream.state;
+    if (loop_.totals.successor != nullptr) [[unlikely]]
+        return reset(stream, Http2Error::refused_stream);
     try {
         const auto error = stream.begin();
         state.handler = host_.service().make_handler(stream);
@@ -243,6 +245,8 @@ void Http2Connection::end_request(Http2Stream& stream) {
     state.next = Step::pending;
     if (state.closed)
         return;
+    if (end.given_back)
+        return reset(stream, Http2Error::refused_stream);
     if (end.reset || !stream.head_sent()) // RFC 8441 section 5 cancels a broken tunnel
         return reset(
             stream, stream.head().extended_connect ? Http2Error::cancel : Http2Error::internal);

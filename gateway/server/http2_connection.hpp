@@ -44,6 +44,7 @@ class Http2Connection final : private Http2Events {
     // the socket must not be closed at once.
     [[nodiscard]] net::Task<bool> serve();
     // Lets the streams finish, and refuses new ones. Called with every tick while Loop::draining.
+    // If there is a Totals::successor, requests that wait for a decision are refused, too.
     void drain() noexcept;
     // Ends all streams now. The socket is closed already, or reset. May destroy the connection.
     void abort() noexcept;

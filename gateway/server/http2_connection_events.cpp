@@ -144,8 +144,11 @@ void Http2Connection::drain() noexcept {
     drain_.announce(session_);
     schedule();
     for (const Streams::Pointer& stream : streams_)
-        if (stream->state.handler && !stream->state.told_gone)
+        if (stream->state.handler && !stream->state.told_gone) {
+            if (loop_.totals.successor != nullptr)
+                stream->state.handler->on_hand_over();
             stream->state.handler->on_drain();
+        }
 }
 
 void Http2Connection::abort() noexcept {

@@ -31,6 +31,7 @@
 namespace stint::server {
 
 class Http1Connection;
+class Successor;
 
 // Totals over all event loops that share the gateway's connections. Thread-safe.
 struct Totals {
@@ -41,6 +42,9 @@ struct Totals {
     ClientConnections clients{};              // used with max_connections_per_client
     ResourceExhaustion resource_exhaustion{}; // lack of descriptors or memory
     OnceASecond failures_logged{};            // limits log lines about failures in the gateway
+    // The process that decides about all requests from now on; null: this one does. Set while no
+    // loop runs a handler.
+    Successor* successor = nullptr;
 };
 
 // Hook of a list that a connection may be on. A destroyed connection leaves its lists.

@@ -3,11 +3,13 @@
 #pragma once
 
 #include "base/object_pool.hpp"
+#include "base/time.hpp"
 #include "net/types.hpp"
 #include "server/settings.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace stint::server {
@@ -26,6 +28,12 @@ struct RequestEnd {
     bool clean = false; // nothing failed: the connection may carry another request
     bool reset = false; // the response was cut short: the client must not take it for the whole
     bool gone = false;  // the client has gone
+    // Nothing was decided about the request, and nothing of it was sent: Totals::successor takes
+    // it.
+    bool given_back = false;
+    // If given back: the body, if the handler has read it beyond what came with the head.
+    std::optional<std::string_view> body{};
+    SteadyTime since{}; // if given back: when the request began to wait
 };
 
 // Handles one request, on the thread of its connection. The connection owns the handler, and
@@ -54,6 +62,10 @@ class RequestHandler {
     // Called with every tick while the gateway drains. Ends an endless response, such as a stream
     // of events.
     virtual void on_drain() noexcept {}
+    // Called with every tick while another process decides about all requests (Totals::successor).
+    // A request that waits for a decision has to give itself back soon (RequestEnd::given_back),
+    // even if it was admitted meanwhile: it undoes that. One that goes on does nothing here.
+    virtual void on_hand_over() noexcept {}
     // Checks whether a connection that was taken over was reset. Called with every tick while
     // ClientStream::watch_for_reset() is on.
     virtual void poll_tunnel() noexcept {}
@@ -94,6 +106,8 @@ class Service {
     [[nodiscard]] virtual std::unique_ptr<Session> open_session() { return nullptr; }
     // Makes the handler of one request. Throws if there is no memory.
     [[nodiscard]] virtual RequestHandlerPtr make_handler(ClientStream& stream) = 0;
+    // True for the service of permits and locks.
+    [[nodiscard]] virtual bool grants_permits() const noexcept { return false; }
     // Called with 1 when a connection of this service was opened, and with -1 when it was closed.
     virtual void on_connections(int change) noexcept = 0;
 

@@ -56,6 +56,7 @@ struct ListenerOptions {
     // Without TLS: a client may begin with the preface of HTTP/2.
     bool http2_prior_knowledge = false;
     Http2Bounds http2{};
+    bool last_request = false; // after one response the connection ends
 };
 
 } // namespace stint::server

@@ -112,7 +112,7 @@ void ShareCounter::note_want(SteadyTime at) {
 }
 
 void ShareCounter::note_demand(const Now& now) {
-    const limits::ShareDemand demand = of.limit->share_demand(of.key, now);
+    const limits::ShareDemand demand = of.limit->share(of.key, now).demand;
     if (demand.whole.quota > 0)
         of.numbers = demand.whole;
     if (demand.wanted_at > wants.latest())

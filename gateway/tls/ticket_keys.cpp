@@ -1,9 +1,11 @@
 #include "tls/ticket_keys.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 #include <stdexcept>
+#include <type_traits>
 
 namespace stint::tls {
 
@@ -41,6 +43,26 @@ void TicketKeys::rotate(SteadyTime now) {
 TicketKeys::Key TicketKeys::newest() const {
     const std::scoped_lock lock{mutex_};
     return newest_.key;
+}
+
+std::string TicketKeys::save() const {
+    const std::scoped_lock lock{mutex_};
+    std::string saved{reinterpret_cast<const char*>(&newest_), sizeof newest_};
+    if (former_)
+        saved.append(reinterpret_cast<const char*>(&*former_), sizeof *former_);
+    return saved;
+}
+
+bool TicketKeys::restore(std::string_view saved) {
+    static_assert(std::is_trivially_copyable_v<Aged>);
+    if (saved.size() != sizeof(Aged) && saved.size() != 2 * sizeof(Aged))
+        return false;
+    const std::scoped_lock lock{mutex_};
+    std::memcpy(&newest_, saved.data(), sizeof newest_);
+    former_.reset();
+    if (saved.size() > sizeof(Aged))
+        std::memcpy(&former_.emplace(), saved.data() + sizeof(Aged), sizeof(Aged));
+    return true;
 }
 
 std::optional<TicketKeys::Found> TicketKeys::find(const unsigned char* name) const {

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace stint::tls {
 
@@ -41,6 +43,12 @@ class TicketKeys {
 
     // Makes a new key if the newest one is older than key_life. Call it regularly, from one thread.
     void rotate(SteadyTime now);
+
+    // Returns the keys for another process of this machine, which is to use them, too.
+    [[nodiscard]] std::string save() const;
+    // Replaces the keys by those of save(). False, with nothing changed: these are none. Call it
+    // before the first handshake.
+    bool restore(std::string_view saved);
 
     [[nodiscard]] Key newest() const;
     // Returns the newest or the previous key if it has this name; else nullopt. name:

@@ -27,13 +27,13 @@ _stint() {
             return
             ;;
         # A name that only its writer knows.
-        simulate:--logged | simulate:--captured | simulate:--host | check:--store) [[ $word == -* ]] || return 0 ;;
+        run:--upgrade-timeout | simulate:--logged | simulate:--captured | simulate:--host | check:--store) [[ $word == -* ]] || return 0 ;;
         # A file: bash completes it.
         *:-c | *:--config | simulate:--against | check:--diff) return ;;
     esac
     case $command in
         '') options='run check simulate import-nginx fields schema version -h --help --version' ;;
-        run) options='-h --help -c --config' ;;
+        run) options='-h --help -c --config --upgrade-timeout --cold' ;;
         check) options='-h --help -c --config --strict --print --store --diff' ;;
         simulate) options='-h --help -c --config --against --json --logged --format --captured --host' ;;
         import-nginx | fields | schema | version) options='-h --help' ;;

@@ -173,10 +173,10 @@ def restarts(root, deb, folder):
         log.write_text("", "ascii")
         said = install(root, newer(deb, folder, version), "-o", "Dpkg::Options::=--force-confold")
         actions = [action for line in log.read_text("ascii").splitlines() for action in line.split()
-                   if action in ("stop", "restart", "try-restart")]
+                   if action in ("stop", "restart", "try-restart", "try-reload-or-restart")]
         return actions, "does not accept /etc/stint/stint.yaml" in said
 
-    expect("with a good configuration", asked("1000.3"), (["try-restart"], False))
+    expect("with a good configuration", asked("1000.3"), (["try-reload-or-restart"], False))
     file.write_text(good + "nonsense: 1\n", "utf-8")
     expect("with one that the new binary refuses", asked("1000.4"), ([], True))
     file.write_text(good, "utf-8")

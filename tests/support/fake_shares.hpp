@@ -61,7 +61,7 @@ class FakeShares final : public limits::ShareSource {
     // There is no more, and will be none for an hour.
     void refuse(const Now& now) {
         for (const Asked& each : std::exchange(asked, {})) {
-            const auto held = each.limit->share(each.key, now);
+            const auto held = each.limit->share(each.key, now).numbers;
             (void)each.limit->set_share(
                 each.key,
                 {held.value_or(limits::Numbers{}), never, now.steady + std::chrono::hours{1}}, now);

@@ -11,6 +11,7 @@ import unittest
 from support.activation import apart, handed, listening
 from support.case import SystemTest, config
 from support.client import fetch
+from support.manager import Manager
 from support.ports import free_port
 from support.stint import ROOT, Stint, binary
 from support.stream import EndOfStream
@@ -30,30 +31,6 @@ def listens(port: int) -> bool:
     hexadecimal = f"0100007F:{port:04X}"
     with open("/proc/net/tcp", encoding="ascii") as lines:
         return any(line.split()[1] == hexadecimal for line in lines)
-
-
-class Manager:
-    """Takes messages at a socket, as systemd does."""
-
-    def __init__(self, test, address=None):
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        test.addCleanup(self.socket.close)
-        self.path = address or str(test.new_folder() / "notify")
-        self.socket.bind(self.path.replace("@", "\0", 1) if address else self.path)
-        self.messages = []
-        threading.Thread(target=self._take, daemon=True).start()
-
-    def _take(self) -> None:
-        while True:
-            try:
-                message = self.socket.recv(4096).decode()
-            except OSError:
-                return
-            self.messages.append(
-                (time.monotonic(), dict(line.split("=", 1) for line in message.split("\n") if line)))
-
-    def told(self, name: str) -> list:
-        return [(at, each[name]) for at, each in self.messages if name in each]
 
 
 class Messages(SystemTest):

@@ -73,12 +73,13 @@ class Leases(Life):
     def __init__(self, stint, fence: int):
         super().__init__(stint)
         self.leases, self.fence = {}, fence  # lease by lock
+        # Locks of this life alone: a former one may hold a lease whose answer was lost.
+        self.prefix = f"job-{stint.pid}"
         self.number = 0
         self.client = LockClient(permits_port(stint), hold=None)
 
     def do(self) -> None:
-        # Locks of this process alone: a former one may hold a lease whose answer was lost.
-        name = f"job-{self.stint.pid}-{self.number}"
+        name = f"{self.prefix}-{self.number}"
         self.number += 1
         if lease := self.granted(name):
             self.leases[name] = lease["lease"]

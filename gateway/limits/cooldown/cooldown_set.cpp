@@ -49,7 +49,7 @@ void CooldownSet::join(const Scope& scope, const PauseExchangePtr& exchange, Ste
 
 bool CooldownSet::is_shared() const {
     const std::lock_guard lock{mutex_};
-    return exchange_ != nullptr;
+    return exchange_ != nullptr && exchange_->joins_gateways();
 }
 
 void CooldownSet::share_by(const PauseExchangePtr& exchange, SteadyTime now) {
@@ -105,6 +105,14 @@ CooldownSet::Totals CooldownSet::totals(SteadyTime now) const {
     return totals;
 }
 
+std::vector<std::pair<Hash128, CooldownPtr>> CooldownSet::by_key() const {
+    const std::lock_guard lock{mutex_};
+    std::vector<std::pair<Hash128, CooldownPtr>> cooldowns;
+    for (const auto& [key, scope] : known_)
+        cooldowns.emplace_back(key, scope.cooldown);
+    return cooldowns;
+}
+
 std::vector<CooldownPtr> CooldownSet::all() const {
     const std::lock_guard lock{mutex_};
     std::vector<CooldownPtr> cooldowns;
@@ -118,6 +126,11 @@ std::vector<CooldownPtr> CooldownSet::all() const {
 CooldownSetPtr CooldownRegistry::obtain(const CooldownIdentity& identity) {
     const std::lock_guard lock{mutex_};
     return known_.obtain(identity, [&] { return std::make_shared<CooldownSet>(identity); });
+}
+
+std::vector<CooldownSetPtr> CooldownRegistry::alive() const {
+    const std::lock_guard lock{mutex_};
+    return known_.alive();
 }
 
 } // namespace stint::limits

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace stint::limits {
@@ -44,6 +45,7 @@ class CooldownSet {
     // its own. Cool-downs that are known join it, too; the one that keys share in a full set does
     // not.
     void share_by(const PauseExchangePtr& exchange, SteadyTime now);
+    // True if gateways share the pauses.
     [[nodiscard]] bool is_shared() const;
 
     // Like of(), but makes no cool-down: nullptr if the key has none. Returns the shared cool-down
@@ -53,6 +55,9 @@ class CooldownSet {
     // Returns all cool-downs, in no particular order. CooldownState::of of each is valid while its
     // pointer is held.
     [[nodiscard]] std::vector<CooldownPtr> all() const;
+
+    // Returns those that keys have of their own, with these keys.
+    [[nodiscard]] std::vector<std::pair<Hash128, CooldownPtr>> by_key() const;
 
     // Sums over all cool-downs; those marked "ever" include forgotten ones.
     struct Totals {
@@ -88,9 +93,11 @@ using CooldownSetPtr = std::shared_ptr<CooldownSet>;
 class CooldownRegistry {
   public:
     [[nodiscard]] CooldownSetPtr obtain(const CooldownIdentity& identity);
+    // Returns all live sets.
+    [[nodiscard]] std::vector<CooldownSetPtr> alive() const;
 
   private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     LiveObjects<CooldownIdentity, CooldownSet> known_;
 };
 

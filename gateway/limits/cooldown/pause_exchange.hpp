@@ -33,6 +33,9 @@ class PauseExchange {
         const Hash128& digest,
         const std::shared_ptr<Cooldown>& cooldown,
         SteadyTime now) = 0;
+    // False: not with other gateways, but with the process that replaces this one, or that it
+    // replaces.
+    [[nodiscard]] virtual bool joins_gateways() const noexcept { return true; }
     // Tells the others of a pause that has begun or is longer than before.
     virtual void tell(const Hash128& name, const SharedPause& pause) noexcept = 0;
 };

@@ -221,7 +221,10 @@ void Counters::cancel(CounterRef& claim) noexcept {
 
 void Counters::give_back(
     Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept {
-    Shard& shard = *shards_.made_of(key);
+    Shard* const made = shards_.made_of(key);
+    if (made == nullptr) // another process has made the charge
+        return;
+    Shard& shard = *made;
     const std::lock_guard lock{shard.mutex};
     if (receipt.overflow) [[unlikely]] {
         if (shard.overflow == nullptr) // forgotten

@@ -86,7 +86,7 @@ class Counters {
     void
     save(std::size_t shard, std::uint64_t pages, const Now& now, std::vector<SavedPage>& to) const;
     bool restore(std::span<const RestoredPage> pages, const Now& now);
-    [[nodiscard]] std::uint64_t in_flight() const;
+    [[nodiscard]] std::uint64_t in_flight(Limit::HeldSlots* by_key) const;
 
   private:
     static constexpr std::size_t pages_per_shard = 64; // as many as Shard::changed has bits

@@ -254,17 +254,24 @@ std::uint64_t Counters::live_keys(const Now& now) const {
     return keys;
 }
 
-std::uint64_t Counters::in_flight() const {
+std::uint64_t Counters::in_flight(Limit::HeldSlots* by_key) const {
     std::uint64_t sum = 0;
     if (!cap_)
         return sum;
+    const auto add = [&](Hash128 key, std::uint64_t slots) {
+        sum += slots;
+        if (by_key != nullptr && slots > 0)
+            by_key->keys.emplace_back(key, slots);
+    };
     shards_.visit_made([&](Shard& shard) {
         const std::lock_guard lock{shard.mutex};
-        sum += shard.single.used;
+        add({}, shard.single.used);
         for (const Counter& counter : shard.table)
-            sum += counter.slot.used;
-        if (shard.overflow != nullptr)
-            sum += shard.overflow->in_flight();
+            add(counter.key, counter.slot.used);
+        const std::uint64_t others = shard.overflow != nullptr ? shard.overflow->in_flight() : 0;
+        sum += others;
+        if (by_key != nullptr && others > 0)
+            by_key->complete = false;
     });
     return sum;
 }

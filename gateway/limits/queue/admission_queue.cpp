@@ -35,7 +35,8 @@ AdmissionQueue::Entered AdmissionQueue::enter(Waiter& waiter, const Now& now) {
             line = &line_of(waiter.charges[at]);
             asked = decision.retry_after;
         }
-        waiter.deadline_ = now.steady + waiter.terms[at].max_wait;
+        const bool waited = waiter.waiting_since != SteadyTime{};
+        waiter.deadline_ = (waited ? waiter.waiting_since : now.steady) + waiter.terms[at].max_wait;
         stand_in(*line, waiter, at, asked, now);
     } catch (...) {
         let_out(waiter);

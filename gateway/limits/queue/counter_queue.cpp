@@ -257,7 +257,7 @@ void CounterQueue::update_quota(
 }
 
 void CounterQueue::take_up_share(const Now& now) noexcept {
-    const auto share = empty() ? std::nullopt : id_.limit->share(id_.key, now);
+    const auto share = empty() ? std::nullopt : id_.limit->share(id_.key, now).numbers;
     if (!share)
         return;
     const auto& first = static_cast<const Waiter&>(queue_.next());

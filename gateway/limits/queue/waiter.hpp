@@ -50,6 +50,9 @@ class Waiter : public FairQueue::Item, public ByDeadline, public InMailbox {
     boost::container::small_vector<Charge, few_charges> charges;
     boost::container::small_vector<WaitTerms, few_charges> terms;
 
+    // When the request began to wait, in a process that this one has replaced; the epoch: it did
+    // not. max_wait counts from then. Set before enter().
+    SteadyTime waiting_since{};
     // False: if the request has to wait, it is refused as if the queue were full. Set before
     // enter().
     bool may_wait = true;

@@ -9,9 +9,10 @@
 
 namespace stint::proxy {
 
-QueuedRequest::QueuedRequest(WorkerWakeups& wakeups, server::WaitSlots* slots)
+QueuedRequest::QueuedRequest(WorkerWakeups& wakeups, server::WaitSlots* slots, SteadyTime since)
     : QueuedCharges{wakeups}, queue_{wakeups.queue()}, wait_{wakeups.executor()}, slot_{slots} {
     may_wait = slot_.take();
+    waiting_since = since;
 }
 
 QueuedRequest::~QueuedRequest() {

@@ -16,8 +16,8 @@ class WorkerWakeups;
 // the limits it waits for.
 class QueuedRequest final : public admission::QueuedCharges {
   public:
-    // slots: those of the request's connection; may be null.
-    QueuedRequest(WorkerWakeups& wakeups, server::WaitSlots* slots);
+    // slots: those of the request's connection; may be null. since: see Waiter::waiting_since.
+    QueuedRequest(WorkerWakeups& wakeups, server::WaitSlots* slots, SteadyTime since = {});
     ~QueuedRequest(); // leaves the queue; refunds a permit that was not taken
 
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }

@@ -117,7 +117,7 @@ Duration WorkerCallbacks::with_jitter(Duration retry_after, Duration most) noexc
 }
 
 admission::QueuedCharges& WorkerCallbacks::make_queued() {
-    queued_ = std::make_unique<QueuedRequest>(context_.wakeups, waits_);
+    queued_ = std::make_unique<QueuedRequest>(context_.wakeups, waits_, waiting_since_);
     return *queued_;
 }
 

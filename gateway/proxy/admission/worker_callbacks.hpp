@@ -37,9 +37,14 @@ void warn_table_full(routing::AppliedLimit limit);
 // One for each request. The destructor takes a queued request out of the queue.
 class WorkerCallbacks final : public admission::Callbacks {
   public:
-    // waits: the slots of the request's connection; may be null.
-    WorkerCallbacks(Context& context, const ActiveConfig& config, server::WaitSlots* waits) noexcept
-        : context_{context}, config_{config}, waits_{waits}, share_wakeup_{context.executor} {}
+    // waits: the slots of the request's connection; may be null. waiting_since: see ConnectionInfo.
+    WorkerCallbacks(
+        Context& context,
+        const ActiveConfig& config,
+        server::WaitSlots* waits,
+        SteadyTime waiting_since) noexcept
+        : context_{context}, config_{config}, waits_{waits}, waiting_since_{waiting_since},
+          share_wakeup_{context.executor} {}
     WorkerCallbacks(const WorkerCallbacks&) = delete;
     WorkerCallbacks& operator=(const WorkerCallbacks&) = delete;
 
@@ -87,6 +92,7 @@ class WorkerCallbacks final : public admission::Callbacks {
     Context& context_;
     const ActiveConfig& config_;
     server::WaitSlots* const waits_;
+    const SteadyTime waiting_since_;
     std::string_view request_id_;
     WallTime arrival_{};
     SteadyTime now_{};

@@ -1,11 +1,11 @@
 // A request that offers to switch protocols (RFC 9110 section 7.8), and the tunnel that follows.
 #pragma once
 
+#include "base/counted.hpp"
 #include "base/message.hpp"
-#include "net/event.hpp"
 #include "net/types.hpp"
 #include "proxy/request.hpp"
-#include "proxy/response/tunnel.hpp"
+#include "server/tunnel.hpp"
 #include "upstream/upstream_stream.hpp"
 
 #include <memory>
@@ -47,16 +47,14 @@ class Upgrade {
     [[nodiscard]] net::Task<> join();
 
   private:
-    [[nodiscard]] static net::Task<> carry_up(Upgrade& self, std::string_view early);
     void judge() noexcept;
 
     Request& request_;
     const std::string offer_;
     bool switched_ = false;
     std::unique_ptr<net::ByteEnd> client_; // the tunnel's client; null before run()
-    std::optional<Tunnel> tunnel_;
-    bool carries_up_ = false;
-    net::Event carried_up_;
+    std::optional<server::Tunnel> tunnel_;
+    std::optional<Counted> open_; // while there is a tunnel
 };
 
 } // namespace stint::proxy

@@ -115,10 +115,11 @@ class Metrics:
 class Stint:
     """`stint run` over a configuration: a dictionary (an admin listener is added when there is
     none) or text. Flow style JSON is YAML. Its output is kept in folder/stdout and folder/stderr.
-    within: a command that runs it, slowly."""
+    within: a command that runs it, slowly. program: the file that is run, if not binary()."""
 
     def __init__(self, folder: Path, config, *, token: str | None = None, preexec=None, stdout=None,
-                 admin_context=None, environment: dict | None = None, within=(), pass_fds=()):
+                 admin_context=None, environment: dict | None = None, within=(), pass_fds=(), program=None,
+                 arguments=()):
         self.folder = folder
         self.file = folder / "stint.yaml"
         self.config = None
@@ -131,6 +132,8 @@ class Stint:
         self._environment = {**os.environ, **environment} if environment else None
         self._within = within
         self._pass_fds = pass_fds
+        self._program = program
+        self._arguments = arguments
         self._log_lock = threading.Lock()
         self.write(config)
 
@@ -163,7 +166,7 @@ class Stint:
         stdout = self._stdout or open(self.folder / "stdout", "ab")
         with open(self.folder / "stderr", "ab") as stderr:
             self.process = subprocess.Popen(
-                [*self._within, binary(), "run", "-c", str(self.file)],
+                [*self._within, str(self._program or binary()), "run", "-c", str(self.file), *self._arguments],
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,

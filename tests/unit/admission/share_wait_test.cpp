@@ -114,7 +114,7 @@ TEST_CASE("a request for which a share is too small waits, and nothing is charge
         CHECK(again.next == Next::reply);
         CHECK(again.admission.ending().status == 429);
         CHECK(stage.store->all_asked == 2);
-        CHECK(stage.gateway.limit(2).share_demand({}, at(2ms)).wanted_at == at(2ms).steady);
+        CHECK(stage.gateway.limit(2).share({}, at(2ms)).demand.wanted_at == at(2ms).steady);
     }
     SUBCASE("another request was faster") {
         stage.store->grant(1, at(1ms));

@@ -261,3 +261,37 @@ TEST_CASE("of a chunked body every byte may be framing") {
 
     CHECK(decoder.unframed() == 0);
 }
+
+TEST_CASE("what a decoder has read so far can be written for another one, at every byte") {
+    const std::string_view text =
+        "5;ext=1\r\nhello\r\n006 ;a=\"b\"\r\n world\r\n1\r\n!\r\n0;last\r\n"
+        "A: b\r\nCd: \r\n\r\nGET";
+    const Outcome whole = decode({Kind::chunked}, {text});
+    REQUIRE(whole.payload == "hello world!");
+    REQUIRE(whole.done);
+    for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+        CAPTURE(cut);
+        BodyDecoder first{{Kind::chunked}};
+        std::vector<char> data(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(cut));
+        const auto step = first.decode(data);
+        REQUIRE(step.has_value());
+        const auto framed = first.framed({data.data(), step->payload});
+        if (const std::size_t trailer = text.find("A: b"); cut > trailer && !first.done()) {
+            const std::string_view read = text.substr(0, cut); // to the end of a trailer's line
+            CHECK(framed.has_value() == (read.ends_with("\n") || read.ends_with("\n\r")));
+        }
+        if (!framed)
+            continue;
+        std::string again = *framed;
+        const std::size_t lead = again.size();
+        again.append(text.substr(step->consumed));
+
+        const Outcome second = decode({Kind::chunked}, {again});
+
+        CHECK(second.payload == whole.payload);
+        CHECK(second.done);
+        CHECK(again.substr(second.consumed) == "GET");
+        if (first.done())
+            CHECK(second.consumed == lead);
+    }
+}

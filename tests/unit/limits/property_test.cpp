@@ -56,7 +56,7 @@ class History {
                 REQUIRE(
                     state(*side.limit, now(), key(of), side.numbers.quota).used ==
                     side.model.used(of, side.numbers.quota, now()));
-                REQUIRE(side.limit->share(key(of), now()) == side.model.share(of, now()));
+                REQUIRE(side.limit->share(key(of), now()).numbers == side.model.share(of, now()));
             }
         }
     }

@@ -52,8 +52,8 @@ TEST_CASE("a share narrows the quota of its key at once, and of no other") {
 
         CHECK(take_all(limit, 8, at(0s), key(1)).size() == 3);
         CHECK(take_all(limit, 8, at(0s), key(2)).size() == 8);
-        CHECK(limit.share(key(1), at(0s)) == Numbers{3, 0});
-        CHECK_FALSE(limit.share(key(2), at(0s)));
+        CHECK(limit.share(key(1), at(0s)).numbers == Numbers{3, 0});
+        CHECK_FALSE(limit.share(key(2), at(0s)).numbers);
         CHECK(take_all(limit, 2, at(30s), key(1)).size() == 2); // the charge's own is less
     }
 }
@@ -129,13 +129,13 @@ TEST_CASE("a share ends at its instant, or when its counter has nothing left") {
         REQUIRE(limit.set_share(key(2), {{3, 0}}, at(0s)));
         REQUIRE(admit_one(limit, 8, at(8s), key(2)).allowed());
 
-        CHECK(limit.share(key(1), at(4s - 1ns)));
-        CHECK_FALSE(limit.share(key(1), at(4s)));
+        CHECK(limit.share(key(1), at(4s - 1ns)).numbers);
+        CHECK_FALSE(limit.share(key(1), at(4s)).numbers);
         CHECK(take_all(limit, 8, at(4s), key(1)).size() == 8);
-        CHECK(limit.share(key(2), at(18s - 1ns)));
-        CHECK_FALSE(limit.share(key(2), at(18s)));
+        CHECK(limit.share(key(2), at(18s - 1ns)).numbers);
+        CHECK_FALSE(limit.share(key(2), at(18s)).numbers);
         CHECK(take_all(limit, 8, at(18s), key(2)).size() == 8);
-        CHECK_FALSE(limit.share(key(2), at(18s))); // what it had then is over
+        CHECK_FALSE(limit.share(key(2), at(18s)).numbers); // what it had then is over
     }
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("counts come back without their shares") {
     const RestoredPage page{pages[0].page, pages[0].bytes, 0ns};
     REQUIRE(next.restore({&page, 1}, at(1s)));
 
-    CHECK_FALSE(next.share(key(1), at(1s)));
+    CHECK_FALSE(next.share(key(1), at(1s)).numbers);
     CHECK(take_all(next, 8, at(1s), key(1)).size() == 5);
 }
 
@@ -292,7 +292,7 @@ TEST_CASE("a key that is counted in the sketch has its share, too") {
         CHECK(taken.size() == 2);
         CHECK(limit.tally().overflowed() == 2);
         CHECK(state(limit, at(0s), key(1), 8).remaining == 0);
-        CHECK(limit.share(key(1), at(9s)));
+        CHECK(limit.share(key(1), at(9s)).numbers);
     }
 }
 
@@ -307,7 +307,7 @@ TEST_CASE("there are as many shares as there may be keys, and those that are ove
     CHECK_FALSE(limit.set_share(key(20), share(1), at(1s)));
     CHECK(limit.set_share(key(19), share(2), at(1s))); // it has its place
     CHECK(limit.set_share(key(20), share(1), at(2min)));
-    CHECK(limit.share(key(20), at(2min)));
+    CHECK(limit.share(key(20), at(2min)).numbers);
 }
 
 TEST_CASE("shares that other threads set hold for every charge") {
@@ -350,11 +350,11 @@ TEST_CASE("a key without a share has the reserve, if there is one") {
         REQUIRE(limit.set_share(key(1), share(3), at(0s)));
 
         CHECK(take_all(closed, 8, at(0s), key(1)).empty());
-        CHECK(closed.share(key(1), at(0s)) == Numbers{0, 0});
+        CHECK(closed.share(key(1), at(0s)).numbers == Numbers{0, 0});
         CHECK(take_all(limit, 8, at(0s), key(1)).size() == 3);
         const auto held = take_all(limit, 8, at(0s), key(2));
         CHECK(held.size() == 2);
-        CHECK(limit.share(key(2), at(0s)) == Numbers{2, 0});
+        CHECK(limit.share(key(2), at(0s)).numbers == Numbers{2, 0});
         CHECK(limit.state_of({.limit = &limit, .key = key(2), .quota = 8}, at(0s)).remaining == 0);
     }
 }
@@ -370,7 +370,7 @@ TEST_CASE("from the end of the shares on every key has the reserve only") {
         CHECK(take_all(limit, 8, at(0s), key(1)).size() == 5);
         CHECK(take_all(limit, 8, at(19s), key(1)).size() == 5);
         CHECK(take_all(limit, 8, at(40s), key(1)).size() == 1);
-        CHECK(limit.share(key(1), at(40s)) == Numbers{1, 0});
+        CHECK(limit.share(key(1), at(40s)).numbers == Numbers{1, 0});
         limit.share_policy().end_at(at(100s).steady);
         CHECK(take_all(limit, 8, at(60s), key(1)).size() == 5);
     }

@@ -342,3 +342,53 @@ TEST_CASE("where nothing can be written nothing is granted, and later it is agai
     CHECK_FALSE(enter(run, "a"));
     CHECK(run.locks.collect_metrics().back().held == 0);
 }
+
+TEST_CASE("a pause leaves the file to another process, and afterwards all is written again") {
+    const File file;
+    Run run{file.path()};
+    const LimitPtr limit = run.registry.obtain(spec("a"));
+    CHECK(charge(limit, 5));
+
+    run.persistence->pause();
+
+    {
+        auto store = state::Store::open(file.path()); // is locked by nobody
+        REQUIRE(store.has_value());
+        CHECK(store->rows("counters")->size() == 1);
+        const state::Change gone{"counters", store->rows("counters")->front().key, std::nullopt};
+        REQUIRE(store->write({&gone, 1}).has_value());
+    }
+    run.persistence->go_on();
+    CHECK(charge(limit, 5));
+    run.persistence->finish();
+    Run later{file.path()};
+    CHECK(used(later.registry.obtain(spec("a"))) == 2);
+}
+
+TEST_CASE("a state that was handed over counts in place of the file's") {
+    const File file;
+    runtime::StateFile::Contents handed;
+    {
+        Run run{file.path()};
+        const LimitPtr limit = run.registry.obtain(spec("a", 1s)); // too short for the file
+        CHECK(charge(limit, 5));
+        run.persistence->pause();
+        const KeyHasher::Key& key = run.registry.hasher().key();
+        handed.own.push_back({Persistence::hash_key, {key.begin(), key.end()}});
+        const runtime::SavedClock now = runtime::SavedClock::read();
+        std::vector<limits::SavedPage> pages;
+        limit->save(0, ~std::uint64_t{0}, now.at, pages);
+        for (const limits::SavedPage& page : pages)
+            handed.counters.push_back(
+                {runtime::row_key(runtime::key_of(limit->identity()), page.page),
+                 runtime::row_value(page, now)});
+    }
+    Registry registry;
+    test::SilentRoom room;
+    locks::LockManager locks{registry, room.scheduler(), net::read_clocks().wall};
+
+    Persistence persistence{config::State{file.path(), true}, registry, locks, handed};
+
+    CHECK(persistence.holders_known());
+    CHECK(used(registry.obtain(spec("a", 1s))) == 1);
+}

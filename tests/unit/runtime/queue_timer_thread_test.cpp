@@ -74,3 +74,22 @@ TEST_CASE("a wait that is over ends by itself") {
     CHECK(post.rings == 1);
     CHECK_FALSE(cap.awaited());
 }
+
+TEST_CASE("a timer that is held lets nobody in, and all that was due when it goes on") {
+    Registry registry;
+    Limit cap{{.identity = {.name = "c", .key = "", .algorithm = Algorithm::concurrency}}};
+    const Charge slot{.limit = &cap, .quota = 1};
+    runtime::QueueTimerThread openings{registry, net::read_clocks().wall};
+    Permit held = std::move(try_admit({&slot, 1}, net::read_clocks()).permit);
+    Post post;
+    const Waiting next{post, openings.queue(), slot, 1h};
+    openings.hold();
+
+    held.release(net::read_clocks());
+
+    CHECK(post.rings == 0);
+    CHECK(cap.in_flight() == 0);
+    openings.go_on();
+    post.rings.wait(0);
+    CHECK(cap.in_flight() == 1);
+}

@@ -149,7 +149,7 @@ class Client {
                       .numbers = {terms_.number, terms_.burst}});
     }
     [[nodiscard]] std::uint64_t share() const {
-        const auto share = limit_->share(key_, net::read_clocks());
+        const auto share = limit_->share(key_, net::read_clocks()).numbers;
         return share ? share->quota : terms_.number;
     }
     Ask& ask() {

@@ -22,7 +22,7 @@ limits::LimitPtr limit_of_ten() {
 }
 
 std::uint64_t share_of(const limits::Limit& limit) {
-    const auto share = limit.share({}, noon);
+    const auto share = limit.share({}, noon).numbers;
     return share ? share->quota : 10;
 }
 

@@ -1,46 +1,62 @@
-#include "proxy/response/tunnel.hpp"
+#include "server/tunnel.hpp"
 
 #include "net/clock.hpp"
 
-namespace stint::proxy {
+#include <spdlog/spdlog.h>
+
+#include <exception>
+
+namespace stint::server {
 
 Tunnel::Tunnel(
-    Context& context,
-    server::ClientStream& stream,
-    net::ByteEnd& client,
-    net::Stream& upstream,
-    Duration idle)
-    : context_{context}, stream_{stream}, idle_{idle}, upstream_{upstream},
-      up_{client, upstream_, End::client_failed, End::upstream_failed}, down_{
-                                                                            upstream_, client,
-                                                                            End::upstream_failed,
-                                                                            End::client_failed} {
-    ++context_.counters.tunnels_open;
+    Loop& loop, ClientStream* stream, net::ByteEnd& client, net::Stream& upstream, Duration idle)
+    : loop_{loop}, stream_{stream}, idle_{idle}, upstream_{upstream}, up_{client, upstream_,
+                                                                          End::client_failed,
+                                                                          End::upstream_failed},
+      down_{upstream_, client, End::upstream_failed, End::client_failed} {}
+
+net::Task<> Tunnel::run(std::string_view early, net::Block& block, std::size_t size) {
+    carries_up_ = true;
+    try {
+        net::spawn(loop_.executor, carry_up(*this, early));
+    } catch (...) {
+        carries_up_ = false; // no coroutine runs that would reset it
+        throw;
+    }
+    co_await carry_early(down_, {block.data(), size});
+    block.release();
+    co_await carry(down_);
+    co_await join();
 }
 
-Tunnel::~Tunnel() {
-    --context_.counters.tunnels_open;
+// Relays from client to upstream in a coroutine of its own. run() waits for its end.
+net::Task<> Tunnel::carry_up(Tunnel& self, std::string_view early) {
+    try {
+        co_await self.carry_early(self.up_, early);
+        co_await self.carry(self.up_);
+    } catch (const std::exception& failure) {
+        if (self.loop_.totals.failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a tunnel could not be relayed: {}", failure.what());
+        self.end();
+    }
+    self.carries_up_ = false;
+    self.carried_up_.signal();
 }
 
-net::Task<> Tunnel::carry_up(std::string_view early) {
+net::Task<> Tunnel::join() {
+    while (carries_up_)
+        co_await carried_up_.wait();
+}
+
+net::Task<> Tunnel::carry_early(Way& way, std::string_view early) {
     touch();
-    const bool sent = co_await deliver(up_, early);
-    if (sent)
-        co_await carry(up_);
-}
-
-net::Task<> Tunnel::carry_down(net::Block& early, std::size_t size) {
-    touch();
-    const bool sent = co_await deliver(down_, {early.data(), size});
-    early.release();
-    if (sent)
-        co_await carry(down_);
+    const bool sent = co_await deliver(way, early);
+    way.more = sent;
 }
 
 net::Task<> Tunnel::carry(Way& way) {
-    bool more = true;
-    while (more)
-        more = co_await carry_piece(way);
+    while (way.more)
+        way.more = co_await carry_piece(way);
 }
 
 // Relays one piece. Waits or yields before each read, so that a sender that never pauses leaves
@@ -49,7 +65,7 @@ net::Task<bool> Tunnel::carry_piece(Way& way) {
     const ErrorCode failed = co_await way.from.readable(way.dry);
     if (over())
         co_return false;
-    const net::Block block = context_.body_blocks.borrow();
+    const net::Block block = loop_.body_blocks.borrow();
     const net::Received got = failed ? net::Received{failed} : way.from.read(block.span());
     way.dry = got.error == net::asio::error::would_block;
     if (way.dry)
@@ -127,15 +143,16 @@ void Tunnel::poll_peer_close() noexcept {
 // Turns on polling for a reset while a way does not read: otherwise no pending read would report
 // it.
 void Tunnel::watch() {
-    stream_.watch_for_reset(!up_.reads || !down_.reads);
+    if (stream_ != nullptr)
+        stream_->watch_for_reset(!up_.reads || !down_.reads);
 }
 
 void Tunnel::touch() {
-    context_.deadlines.arm(*this, idle_, net::read_coarse_clock());
+    loop_.deadlines.arm(*this, idle_, net::read_coarse_clock());
 }
 
 void Tunnel::on_deadline() noexcept {
     end(End::idle);
 }
 
-} // namespace stint::proxy
+} // namespace stint::server

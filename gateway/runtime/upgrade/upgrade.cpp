@@ -1,0 +1,234 @@
+#include "runtime/upgrade/upgrade.hpp"
+
+#include "base/bytes.hpp"
+#include "limits/cooldown/cooldown_set.hpp"
+#include "net/clock.hpp"
+#include "net/types.hpp"
+#include "runtime/upgrade/collect_state.hpp"
+#include "runtime/upgrade/messages.hpp"
+
+#include <boost/asio/post.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+namespace stint::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The workers stop at their next handler.
+constexpr Duration longest_stop = 1s;
+// In this time, in which no request is decided, the new process has to take the state.
+constexpr Duration longest_hand_over = 5s;
+constexpr Duration longest_send = 1s;
+
+} // namespace
+
+Upgrade::Upgrade(
+    const UpgradeParts& parts,
+    UpgradeSteps steps,
+    std::vector<std::string> program,
+    Duration longest_start)
+    : parts_{parts}, steps_{std::move(steps)}, program_{std::move(program)},
+      longest_start_{longest_start}, timer_{parts.control} {}
+
+Upgrade::~Upgrade() {
+    if (done_)
+        limits::Permit::report_returns_to(nullptr);
+}
+
+void Upgrade::begin() {
+    if (done_)
+        return spdlog::warn("SIGUSR2: the new process serves already");
+    if (process_)
+        return spdlog::warn("SIGUSR2: an upgrade is under way");
+    if (const std::string why = refusal(); !why.empty())
+        return spdlog::error("SIGUSR2: no upgrade: {}", why);
+    spdlog::info("SIGUSR2: starting {} anew", program_.front());
+    if (const auto started = start(); !started)
+        return fail(started.error());
+    timer_.expires_after(
+        std::chrono::duration_cast<std::chrono::steady_clock::duration>(longest_start_));
+    timer_.async_wait([this](const ErrorCode& cancelled) {
+        const bool of_another = timer_.expiry() > std::chrono::steady_clock::now();
+        if (!cancelled && !of_another && under_way())
+            fail("it was not ready in time");
+    });
+    process_->await_message([this](Result<Message> message) { on_message(std::move(message)); });
+}
+
+void Upgrade::forbid(std::string why, SteadyTime until) {
+    forbidden_.emplace_back(until, std::move(why));
+}
+
+// Returns why this gateway cannot be handed over now; else "".
+std::string Upgrade::refusal() const {
+    const SteadyTime now = net::read_steady_clock();
+    const auto found =
+        std::ranges::find_if(forbidden_, [now](const auto& each) { return each.first > now; });
+    return found != forbidden_.end() ? found->second : "";
+}
+
+Result<void, std::string> Upgrade::start() {
+    const auto pause = parts_.pool.pause();
+    const bool paused = pause->await(parts_.pool.size(), longest_stop);
+    std::vector<Descriptor> sockets;
+    if (paused)
+        sockets = parts_.pool.copy_listening_sockets();
+    pause->end({});
+    if (!paused)
+        return "the workers are too busy";
+    for (Descriptor& each : steps_.other_sockets())
+        sockets.push_back(std::move(each));
+    if (std::ranges::any_of(sockets, [](const Descriptor& each) { return each.get() < 0; }))
+        return "there are too few descriptors";
+    auto process = SuccessorProcess::start(parts_.control, program_);
+    if (!process)
+        return process.error();
+    process_ = std::move(*process);
+    return send_sockets(std::move(sockets));
+}
+
+Result<void, std::string> Upgrade::send_sockets(std::vector<Descriptor> sockets) {
+    Message hello{MessageKind::hello};
+    put(hello.body, hand_over_version);
+    put(hello.body, static_cast<std::uint32_t>(sockets.size()));
+    const std::vector<std::string> files = steps_.own_files();
+    put(hello.body, static_cast<std::uint32_t>(files.size()));
+    for (const std::string& each : files)
+        put_text(hello.body, each);
+    ErrorCode failed = process_->send(hello, longest_send);
+    for (auto next = sockets.begin(); next != sockets.end() && !failed;) {
+        const auto count =
+            std::min<std::ptrdiff_t>(sockets.end() - next, Channel::most_descriptors);
+        Message message{MessageKind::sockets};
+        std::move(next, next + count, std::back_inserter(message.descriptors));
+        next += count;
+        failed = process_->send(message, longest_send);
+    }
+    if (failed)
+        return "its sockets could not be sent: " + failed.message();
+    return {};
+}
+
+void Upgrade::on_message(Result<Message> message) {
+    if (!message)
+        return done_ ? void() : fail(process_->ending());
+    if (message->kind != MessageKind::prepared || done_)
+        return fail("it has sent what it should not have sent");
+    timer_.cancel();
+    hand_over(message->body != std::string{'\1'});
+}
+
+// Blocks the control thread: nothing may be decided or changed until the new process has the state.
+void Upgrade::hand_over(bool with_state) {
+    const SteadyTime begun = net::read_steady_clock();
+    parts_.openings.hold();
+    const auto pause = parts_.pool.pause();
+    Result<void, std::string> handed = "the workers are too busy";
+    if (pause->await(parts_.pool.size(), longest_stop)) {
+        try {
+            if (parts_.persistence)
+                parts_.persistence->pause();
+            handed = with_state ? send_state() : Result<void, std::string>{};
+            if (handed)
+                handed = await_taken();
+        } catch (const std::exception& failure) { // no memory
+            handed = std::string{failure.what()};
+        }
+    }
+    if (handed) {
+        spdlog::info(
+            "upgrade: process {} serves; the hand-over took {} ms", process_->id(),
+            (net::read_steady_clock() - begun) / 1ms);
+        return leave(*pause, with_state);
+    }
+    process_->kill(); // before the state file is opened again
+    if (parts_.persistence)
+        parts_.persistence->go_on();
+    pause->end({});
+    parts_.openings.go_on();
+    fail(handed.error());
+}
+
+Result<void, std::string> Upgrade::send_state() {
+    const auto state = collect_state(
+        parts_.registry, parts_.pool.permits().reported_cooldowns, parts_.openings.locks(),
+        parts_.changes.overlay(), parts_.store, parts_.persistence.get());
+    if (!state)
+        return state.error();
+    if (const ErrorCode failed =
+            process_->send({MessageKind::state, encode(*state)}, longest_hand_over))
+        return "the state could not be sent: " + failed.message();
+    return {};
+}
+
+Result<void, std::string> Upgrade::await_taken() {
+    const auto taken = process_->receive(longest_hand_over);
+    if (!taken && taken.error() == net::asio::error::timed_out)
+        return std::string{"it has not taken the state in time"};
+    if (!taken)
+        return process_->ending();
+    if (taken->kind != MessageKind::taken)
+        return std::string{"it has sent what it should not have sent"};
+    return {};
+}
+
+// Lets the new process decide. Order of the messages: the pauses, `go`, the connections. Without
+// memory for these this process ends at once, and the new one serves.
+void Upgrade::leave(WorkersPause& pause, bool with_state) noexcept {
+    done_ = true;
+    process_->release();
+    if (with_state) {
+        limits::Permit::report_returns_to(process_.get());
+        const SteadyTime now = net::read_steady_clock();
+        for (const limits::CooldownSetPtr& each : parts_.registry.cooldowns().alive())
+            process_->tell_pauses_of(*each, now);
+    }
+    steps_.left(process_->id());
+    net::asio::post(parts_.control, [this] {
+        process_->post({MessageKind::go});
+        if (missed_reload_)
+            ::kill(process_->id(), SIGHUP);
+    });
+    const Duration drain = parts_.store.compiled().snapshot->timeouts.drain;
+    // Without a state connections end here: the new process cannot go on with them.
+    if (!with_state)
+        process_->refuse_connections();
+    parts_.pool.hand_over(
+        pause, *process_, drain, [this] { process_->post({MessageKind::all_given}); },
+        steps_.drained);
+    process_->await_message([this](Result<Message> message) { on_message(std::move(message)); });
+}
+
+void Upgrade::fail(std::string_view why) {
+    timer_.cancel();
+    missed_reload_ = false;
+    if (done_)
+        return spdlog::error("upgrade: the new process: {}", why);
+    spdlog::error("upgrade: the new process was given up, this one serves on: {}", why);
+    process_.reset();
+}
+
+void Upgrade::cancel(std::string_view why) {
+    if (under_way())
+        fail(why);
+}
+
+void Upgrade::finish() {
+    if (!done_)
+        return;
+    parts_.control.restart();
+    parts_.control.poll();
+    process_->flush(longest_send);
+}
+
+} // namespace stint::runtime
