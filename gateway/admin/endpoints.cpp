@@ -61,7 +61,9 @@ Response set_drained(
     bool drained,
     const runtime::Attribution& by) {
     if (gateway.serving() != runtime::Gateway::Serving::this_one)
-        return problem(503, "The gateway is stopping; nothing is changed any more.");
+        return problem(
+            503,
+            "The gateway is stopping, or is being replaced; nothing is changed here any more.");
     const routing::UpstreamSpec* const spec = gateway.store().upstream_named(upstream);
     if (spec == nullptr)
         return problem(404, "There is no upstream named \"" + upstream + "\".");

@@ -70,7 +70,9 @@ net::Task<Response> reload(runtime::Gateway& gateway, RunningConfig running, std
     if (dry != "true" && dry != "false")
         co_return problem(400, "\"dry_run\" must be true or false.");
     if (gateway.serving() != runtime::Gateway::Serving::this_one)
-        co_return problem(503, "The gateway is stopping; nothing is changed any more.");
+        co_return problem(
+            503,
+            "The gateway is stopping, or is being replaced; nothing is changed here any more.");
     if (dry == "true") {
         const runtime::DryRun run = gateway.dry_run();
         Json json = dry_run_json(

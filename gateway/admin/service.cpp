@@ -157,7 +157,9 @@ Response change_limit(Service& service, const Target& target, const Request& req
     if (auto refusal = refuse_change(request, service.policy))
         return std::move(*refusal);
     if (gateway.serving() != runtime::Gateway::Serving::this_one)
-        return problem(503, "The gateway is stopping; nothing is changed any more.");
+        return problem(
+            503,
+            "The gateway is stopping, or is being replaced; nothing is changed here any more.");
     if (request.method == "DELETE" && !request.body.empty())
         return problem(400, "A DELETE has no body: its parameters are in the query.");
     switch (target.endpoint) {

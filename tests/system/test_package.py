@@ -90,7 +90,8 @@ class Manual(SystemTest):
         every = options().union(*(options(command) for command in commands()))
         described = text.partition("\nOPTIONS")[2].partition("\nEXIT STATUS")[0]
         heads = re.findall(r"(?m)^ {7}(-\S.*)", described)
-        self.assertEqual({name for head in heads for name in re.findall(r"(?<![\w-])--?[a-z]+", head)}, every)
+        self.assertEqual(
+            {name for head in heads for name in re.findall(r"(?<![\w-])--?[a-z]+(?:-[a-z]+)*", head)}, every)
 
     def test_the_configurations_names_every_key(self):
         fields = printed(binary(), "fields")
