@@ -60,8 +60,12 @@ bool TicketKeys::restore(std::string_view saved) {
     const std::scoped_lock lock{mutex_};
     std::memcpy(&newest_, saved.data(), sizeof newest_);
     former_.reset();
-    if (saved.size() > sizeof(Aged))
-        std::memcpy(&former_.emplace(), saved.data() + sizeof(Aged), sizeof(Aged));
+    if (saved.size() > sizeof(Aged)) {
+        Aged former;
+        std::memcpy(&former, saved.data() + sizeof former, sizeof former);
+        former_ = former;
+        OPENSSL_cleanse(&former, sizeof former);
+    }
     return true;
 }
 
