@@ -319,7 +319,7 @@ class Permits(UpgradeTest):
 
                 self.stint.upgrade()
 
-                self.assertEqual(holder.lock(name).body["waiting"], 2)
+                wait_until(lambda name=name: holder.lock(name).body["waiting"] == 2, "both wait on")
                 self.assertEqual(holder.release(name, held.body["lease"]).status, 204)
                 fence = held.body["fence"]
                 for each in waiting:
