@@ -2,6 +2,7 @@
 
 #include "http/local_reply.hpp"
 #include "net/accept.hpp"
+#include "net/address.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "server/http1_connection.hpp"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <fcntl.h>
 #include <limits>
 #include <memory>
 #include <utility>
