@@ -66,6 +66,7 @@ void Upgrade::begin() {
 }
 
 void Upgrade::forbid(std::string why, SteadyTime until) {
+    std::erase_if(forbidden_, [&](const auto& each) { return each.second == why; });
     forbidden_.emplace_back(until, std::move(why));
 }
 

@@ -61,7 +61,7 @@ class Upgrade {
     Upgrade(const Upgrade&) = delete;
     Upgrade& operator=(const Upgrade&) = delete;
 
-    // Refuses upgrades until then. why: for the log.
+    // Refuses upgrades until then. why: for the log; the last call with the same one counts.
     void forbid(std::string why, SteadyTime until);
     // Makes the new process read the configuration again when it serves, if an upgrade is under
     // way.
