@@ -178,7 +178,8 @@ class UnderWay(Faults):
         stint.replace_program(HANGS)
         stint.signal(signal.SIGUSR2)
         wait_until(self.began, "it hangs")
-        [pid] = stint.others()
+        # A process has no arguments for a moment while the script becomes another program.
+        [pid] = wait_until(lambda: self.began() and stint.others(), "its process")
         return stint, pid
 
     def end(self, stint, pid) -> None:
