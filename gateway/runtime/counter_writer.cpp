@@ -84,7 +84,7 @@ void CounterWriter::add_unclaimed(StateBatch& batch) const {
 
 bool CounterWriter::add_changes(
     bool last, const SavedClock& now, StateBatch& batch, const std::function<bool()>& flush) {
-    adopt_claims(); // before alive(), which then has every limit whose claim is adopted
+    adopt_claims(); // before alive(), which then has every limit whose claim is adopted, and others
     std::set<std::string> alive;
     for (const limits::LimitPtr& limit : registry_.alive()) {
         if (limit->shards() == 0)
@@ -99,16 +99,13 @@ bool CounterWriter::add_changes(
 
 void CounterWriter::adopt_claims() {
     const std::lock_guard lock{mutex_};
-    for (auto& [limit, pages] : claimed_) {
-        Written& written = written_[limit];
-        written.limit.reset();
-        written.pages.merge(pages);
-    }
+    for (auto& [limit, pages] : claimed_)
+        written_[limit].former.merge(pages);
     claimed_.clear();
 }
 
-// Adds the limit's changed pages to the batch, then erases rows that an earlier limit of the same
-// identity wrote and this limit did not. Returns false if `flush` did.
+// Adds the limit's changed pages to the batch, then erases the former rows that this limit has not
+// written. Returns false if `flush` did.
 bool CounterWriter::add(
     const limits::LimitPtr& limit,
     const std::string& key,
@@ -116,9 +113,9 @@ bool CounterWriter::add(
     StateBatch& batch,
     const std::function<bool()>& flush) {
     Written& written = written_[key];
-    std::set<std::uint32_t> former;
     if (written.limit.lock() != limit) {
-        former.swap(written.pages);
+        written.former.merge(written.pages);
+        written.pages.clear();
         written.limit = limit;
     }
     std::vector<limits::SavedPage> pages;
@@ -146,7 +143,7 @@ bool CounterWriter::add(
         if (!flush())
             return false;
     }
-    for (const std::uint32_t page : former)
+    for (const std::uint32_t page : std::exchange(written.former, {}))
         if (!written.pages.contains(page))
             batch.erase(StateFile::counters, row_key(key, page));
     return true;
@@ -155,10 +152,12 @@ bool CounterWriter::add(
 // Erases all rows of limits that no longer exist.
 void CounterWriter::forget_others(const std::set<std::string>& alive, StateBatch& batch) {
     std::erase_if(written_, [&](const auto& entry) {
-        if (alive.contains(entry.first))
+        const auto& [limit, written] = entry;
+        if (alive.contains(limit))
             return false;
-        for (const std::uint32_t page : entry.second.pages)
-            batch.erase(StateFile::counters, row_key(entry.first, page));
+        for (const auto* const pages : {&written.pages, &written.former})
+            for (const std::uint32_t page : *pages)
+                batch.erase(StateFile::counters, row_key(limit, page));
         return true;
     });
 }

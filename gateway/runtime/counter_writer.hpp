@@ -69,10 +69,12 @@ class CounterWriter {
   private:
     static constexpr Duration between_sweeps = std::chrono::minutes{1};
 
-    // The pages that the file has of one limit, or of earlier limits with the same identity.
+    // The pages that the file has of one limit, and of earlier limits with the same identity. A
+    // limit may be saved before the pages that it has claimed are adopted.
     struct Written {
         std::weak_ptr<limits::Limit> limit;
-        std::set<std::uint32_t> pages;
+        std::set<std::uint32_t> pages;  // saved from this limit
+        std::set<std::uint32_t> former; // of earlier limits, or of the last run; some may be both
     };
 
     void adopt_claims();
