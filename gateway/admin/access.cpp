@@ -3,6 +3,7 @@
 #include "base/hash.hpp"
 #include "http/ascii.hpp"
 #include "http/own_host.hpp"
+#include "runtime/gateway.hpp"
 
 #include <algorithm>
 
@@ -67,6 +68,13 @@ std::optional<Response> refuse_read(const Request& request, const Policy& policy
         (!policy.token.empty() && carries_token(request, policy.token)))
         return std::nullopt;
     return unauthorized("This listener needs \"Authorization: Bearer TOKEN\".");
+}
+
+std::optional<Response> refuse_late_change(const runtime::Gateway& gateway) {
+    if (gateway.serving() == runtime::Gateway::Serving::this_one)
+        return std::nullopt;
+    return problem(
+        503, "The gateway is stopping, or is being replaced; nothing is changed here any more.");
 }
 
 } // namespace stint::admin

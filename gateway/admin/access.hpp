@@ -10,6 +10,10 @@
 #include <string_view>
 #include <vector>
 
+namespace stint::runtime {
+class Gateway;
+} // namespace stint::runtime
+
 namespace stint::admin {
 
 using stint::Reach;
@@ -38,5 +42,9 @@ host_allowed(std::string_view authority, int minor_version, const Policy& policy
 // Returns the refusal of a change that is not allowed (403 or 401); nullopt if the change is
 // allowed.
 [[nodiscard]] std::optional<Response> refuse_change(const Request& request, const Policy& policy);
+
+// Returns the refusal (503) of a change that this process would not put in force: it stops, or
+// another one serves in its place; nullopt if it serves.
+[[nodiscard]] std::optional<Response> refuse_late_change(const runtime::Gateway& gateway);
 
 } // namespace stint::admin

@@ -1,9 +1,11 @@
 #include "admin/endpoints.hpp"
 
+#include "admin/access.hpp"
 #include "upstream/endpoint_group.hpp"
 
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace stint::admin {
 namespace {
@@ -60,10 +62,8 @@ Response set_drained(
     const std::string& endpoint,
     bool drained,
     const runtime::Attribution& by) {
-    if (gateway.serving() != runtime::Gateway::Serving::this_one)
-        return problem(
-            503,
-            "The gateway is stopping, or is being replaced; nothing is changed here any more.");
+    if (auto refusal = refuse_late_change(gateway))
+        return std::move(*refusal);
     const routing::UpstreamSpec* const spec = gateway.store().upstream_named(upstream);
     if (spec == nullptr)
         return problem(404, "There is no upstream named \"" + upstream + "\".");

@@ -1,5 +1,6 @@
 #include "admin/reload.hpp"
 
+#include "admin/access.hpp"
 #include "admin/change_body.hpp"
 #include "admin/dry_run.hpp"
 #include "admin/forecast_reload.hpp"
@@ -10,6 +11,7 @@
 #include <sodium/utils.h>
 
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace stint::admin {
@@ -69,10 +71,8 @@ net::Task<Response> reload(runtime::Gateway& gateway, RunningConfig running, std
     const std::string_view dry = http::parameter(query, known.front()).value_or("false");
     if (dry != "true" && dry != "false")
         co_return problem(400, "\"dry_run\" must be true or false.");
-    if (gateway.serving() != runtime::Gateway::Serving::this_one)
-        co_return problem(
-            503,
-            "The gateway is stopping, or is being replaced; nothing is changed here any more.");
+    if (auto refusal = refuse_late_change(gateway))
+        co_return std::move(*refusal);
     if (dry == "true") {
         const runtime::DryRun run = gateway.dry_run();
         Json json = dry_run_json(

@@ -156,10 +156,8 @@ Response change_limit(Service& service, const Target& target, const Request& req
     runtime::Gateway& gateway = service.gateway;
     if (auto refusal = refuse_change(request, service.policy))
         return std::move(*refusal);
-    if (gateway.serving() != runtime::Gateway::Serving::this_one)
-        return problem(
-            503,
-            "The gateway is stopping, or is being replaced; nothing is changed here any more.");
+    if (auto refusal = refuse_late_change(gateway))
+        return std::move(*refusal);
     if (request.method == "DELETE" && !request.body.empty())
         return problem(400, "A DELETE has no body: its parameters are in the query.");
     switch (target.endpoint) {

@@ -90,10 +90,6 @@ void Persistence::stop_thread() {
     locks_.record({});
 }
 
-void Persistence::pause() {
-    finish();
-}
-
 // The file may have been changed meanwhile: all rows are written anew.
 void Persistence::go_on() {
     if (file_.path().empty() || thread_.joinable())

@@ -62,13 +62,13 @@ class Persistence {
     Persistence(const Persistence&) = delete;
     Persistence& operator=(const Persistence&) = delete;
 
-    // Writes all unsaved state and a mark for an orderly end, and stops the thread. Call it when no
-    // limit is charged or refunded any more, and before the limits are destroyed. Idempotent.
+    // Writes all unsaved state and a mark for an orderly end, stops the thread and closes the file.
+    // Call it when no limit is charged or refunded any more, and before the limits are destroyed.
+    // Idempotent.
     void finish();
 
-    // Writes all unsaved state, stops the thread and closes the file, for another process to open
-    // it. go_on() opens it again, and writes to it as before. Call them when no limit is charged.
-    void pause();
+    // Undoes finish(): opens the file again, which another process may have written meanwhile, and
+    // writes to it as before. Call it when no limit is charged.
     void go_on();
     // Adds the rows of counters that no limit has claimed.
     void add_unclaimed(std::vector<state::Row>& rows) const;

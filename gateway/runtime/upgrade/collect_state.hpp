@@ -15,7 +15,7 @@
 namespace stint::runtime {
 
 // Collects the state. Requires: nothing is decided meanwhile. persistence: null without a state
-// file, else paused. The error is one human-readable line: some state cannot be handed over.
+// file, else finished. The error is one human-readable line: some state cannot be handed over.
 [[nodiscard]] Result<HandedState, std::string> collect_state(
     const limits::Registry& registry,
     const permits::ReportedCooldowns& reported,

@@ -138,7 +138,7 @@ void Upgrade::hand_over(bool with_state) {
     if (pause->await(parts_.pool.size(), longest_stop)) {
         try {
             if (parts_.persistence)
-                parts_.persistence->pause();
+                parts_.persistence->finish();
             handed = with_state ? send_state() : Result<void, std::string>{};
             if (handed)
                 handed = await_taken();

@@ -343,13 +343,13 @@ TEST_CASE("where nothing can be written nothing is granted, and later it is agai
     CHECK(run.locks.collect_metrics().back().held == 0);
 }
 
-TEST_CASE("a pause leaves the file to another process, and afterwards all is written again") {
+TEST_CASE("an end leaves the file to another process, and after go_on() all is written again") {
     const File file;
     Run run{file.path()};
     const LimitPtr limit = run.registry.obtain(spec("a"));
     CHECK(charge(limit, 5));
 
-    run.persistence->pause();
+    run.persistence->finish();
 
     {
         auto store = state::Store::open(file.path()); // is locked by nobody
@@ -372,7 +372,7 @@ TEST_CASE("a state that was handed over counts in place of the file's") {
         Run run{file.path()};
         const LimitPtr limit = run.registry.obtain(spec("a", 1s)); // too short for the file
         CHECK(charge(limit, 5));
-        run.persistence->pause();
+        run.persistence->finish();
         const KeyHasher::Key& key = run.registry.hasher().key();
         handed.own.push_back({Persistence::hash_key, {key.begin(), key.end()}});
         const runtime::SavedClock now = runtime::SavedClock::read();
