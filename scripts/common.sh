@@ -14,3 +14,22 @@ die() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
     exit 1
 }
+
+# failures_in FOLDER: of each test that failed in ctest's last run there, the lines that say why, else its
+# last ones. They end the output, where they are still seen when the rest is cut off.
+failures_in() {
+    awk '
+        function tell(    i) {
+            print "-- " name
+            for (i = kept > 12 ? kept - 11 : 1; i <= kept; ++i) print substr(line[i], 1, 300)
+            for (i = kept > 0 || seen < 5 ? 1 : seen - 4; kept == 0 && i <= seen; ++i) print substr(output[i], 1, 300)
+        }
+        /^[0-9]+\/[0-9]+ Test: / { name = $3; kept = seen = 0 }
+        /^Command: / { next }
+        /^<end of output>/ { ended = 1; next }
+        /^Output:/ { ended = seen = 0; next }
+        !ended { output[++seen] = $0 }
+        /ERROR|values:|Error:|Sanitizer|exception|^FAIL|what\(\)/ { line[++kept] = $0 }
+        /^Test Failed/ { tell() }
+    ' "$1/Testing/Temporary/LastTest.log" || true
+}

@@ -74,7 +74,7 @@ class CounterWriter {
     struct Written {
         std::weak_ptr<limits::Limit> limit;
         std::set<std::uint32_t> pages;  // saved from this limit
-        std::set<std::uint32_t> former; // of earlier limits, or of the last run; some may be both
+        std::set<std::uint32_t> former; // from earlier limits, or by the last run
     };
 
     void adopt_claims();
