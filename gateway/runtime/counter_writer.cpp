@@ -84,7 +84,9 @@ void CounterWriter::add_unclaimed(StateBatch& batch) const {
 
 bool CounterWriter::add_changes(
     bool last, const SavedClock& now, StateBatch& batch, const std::function<bool()>& flush) {
-    adopt_claims(); // before alive(), which then has every limit whose claim is adopted, and others
+    // Before alive(): it has every limit whose claim is adopted, or else its claim would be taken
+    // for that of a limit that has ended. It may have limits whose claims are not adopted yet.
+    adopt_claims();
     std::set<std::string> alive;
     for (const limits::LimitPtr& limit : registry_.alive()) {
         if (limit->shards() == 0)
