@@ -64,8 +64,14 @@ void CounterWriter::claim(limits::Limit& limit) {
 
 void CounterWriter::begin_anew(const std::vector<state::Row>& rows) {
     stale_.clear();
-    drop(rows);
     written_.clear();
+    // Rows that can be used stay until their limit has been written anew: a crash in between leaves
+    // all counts in the file.
+    for (const state::Row& row : rows)
+        if (const std::optional<LimitRow> read = read_row(row.key, row.value))
+            written_[read->limit].former.insert(read->page.page);
+        else
+            stale_.push_back(row.key);
     for (const limits::LimitPtr& limit : registry_.alive())
         for (std::size_t shard = 0; shard < limit->shards(); ++shard)
             limit->mark_changed(shard, ~std::uint64_t{0});
@@ -151,11 +157,12 @@ bool CounterWriter::add(
     return true;
 }
 
-// Erases all rows of limits that no longer exist.
+// Erases all rows of limits that no longer exist. Limits that are about to be made keep theirs.
 void CounterWriter::forget_others(const std::set<std::string>& alive, StateBatch& batch) {
+    const std::lock_guard lock{mutex_};
     std::erase_if(written_, [&](const auto& entry) {
         const auto& [limit, written] = entry;
-        if (alive.contains(limit))
+        if (alive.contains(limit) || unclaimed_.contains(limit) || claimed_.contains(limit))
             return false;
         for (const auto* const pages : {&written.pages, &written.former})
             for (const std::uint32_t page : *pages)

@@ -43,8 +43,8 @@ class CounterWriter {
     // Restores a new limit from its unclaimed rows, if there are any. Thread: any.
     void claim(limits::Limit& limit);
 
-    // Makes the next round write all pages of all limits and erase `rows`, which were read from a
-    // reopened file. The counters in memory are newer.
+    // Makes the next round write all pages of all limits and then erase those of `rows` that it has
+    // not written. They were read from a reopened file; the counters in memory are newer.
     void begin_anew(const std::vector<state::Row>& rows);
     // Adds to the batch the rows that no limit has claimed.
     void add_unclaimed(StateBatch& batch) const;

@@ -1,4 +1,4 @@
-// A round that begins while a limit takes the counts that were kept for it.
+// Which rows of counters a round erases, and when.
 #include "net/clock.hpp"
 #include "runtime/counter_writer.hpp"
 
@@ -47,6 +47,18 @@ std::vector<state::Row> rows_of(const std::vector<Hash128>& keys) {
     return rows;
 }
 
+std::size_t erasures_in(const std::vector<state::Change>& changes) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(changes, [](const state::Change& change) { return !change.value; }));
+}
+
+std::vector<Hash128> some_keys(std::uint64_t number) {
+    std::vector<Hash128> keys;
+    for (std::uint64_t i = 1; i <= number; ++i)
+        keys.push_back({i * 0x9e3779b97f4a7c15U, i * 0xbf58476d1ce4e5b9U});
+    return keys;
+}
+
 // The erasures of the round after the one that began in the middle of the claim.
 std::size_t erasures_after(const std::vector<state::Row>& rows, bool claims_before_round) {
     limits::Registry registry;
@@ -73,19 +85,56 @@ std::size_t erasures_after(const std::vector<state::Row>& rows, bool claims_befo
     add_round(writer, second);
 
     CHECK(second.changes.size() > 0);
-    return static_cast<std::size_t>(std::ranges::count_if(
-        second.changes, [](const state::Change& change) { return !change.value; }));
+    return erasures_in(second.changes);
 }
 
 } // namespace
 
 TEST_CASE("a round that begins while a limit takes its counts erases none of them") {
-    std::vector<Hash128> keys;
-    for (std::uint64_t i = 1; i <= 20; ++i)
-        keys.push_back({i * 0x9e3779b97f4a7c15U, i * 0xbf58476d1ce4e5b9U});
-    const std::vector<state::Row> rows = rows_of(keys);
+    const std::vector<state::Row> rows = rows_of(some_keys(20));
     REQUIRE(rows.size() > 2);
 
     CHECK(erasures_after(rows, false) == 0);
     CHECK(erasures_after(rows, true) == 0);
+}
+
+TEST_CASE("rows of a reopened file stay until the memory's are written in their place") {
+    std::vector<state::Row> rows = rows_of(some_keys(20));
+    limits::Registry registry;
+    CounterWriter writer{registry};
+    const limits::LimitPtr limit = registry.obtain(spec);
+    charge(limit, some_keys(1).front());
+    rows.push_back({"no row of a limit", ""});
+
+    writer.begin_anew(rows);
+
+    CHECK(writer.stale_rows().size() == 1); // what no limit can use goes at once
+    StateBatch batch;
+    add_round(writer, batch);
+    CHECK(batch.changes.front().value); // before any row goes
+    CHECK(batch.changes.size() == rows.size() - 1);
+    CHECK(erasures_in(batch.changes) == rows.size() - 2);
+}
+
+TEST_CASE(
+    "rows of a reopened file stay for limits that are not made yet, and go with those that end") {
+    const std::vector<state::Row> rows = rows_of(some_keys(20));
+    limits::Registry registry;
+    CounterWriter writer{registry};
+    registry.on_made([&](limits::Limit& limit) { writer.claim(limit); });
+    writer.begin_anew(rows);
+    writer.keep_unclaimed(rows, SavedClock::read());
+
+    StateBatch before;
+    add_round(writer, before);
+    CHECK(before.changes.empty());
+    limits::LimitPtr limit = registry.obtain(spec);
+    StateBatch made;
+    add_round(writer, made);
+    CHECK(made.changes.size() == rows.size());
+    CHECK(erasures_in(made.changes) == 0);
+    limit.reset();
+    StateBatch ended;
+    add_round(writer, ended);
+    CHECK(erasures_in(ended.changes) == rows.size());
 }
