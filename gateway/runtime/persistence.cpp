@@ -96,6 +96,7 @@ void Persistence::go_on() {
         return;
     if (auto contents = file_.open())
         replace_rows(std::move(*contents));
+    erase_end_mark();
     start_thread();
     note_changes_made(); // writes at once
 }
@@ -120,11 +121,15 @@ void Persistence::load(StateFile::Contents handed) {
     for (const state::Row& row : handed.changes) // save_changes() follows
         if (auto change = change_in(row, started_))
             saved_changes_.push_back(*std::move(change));
-    // The thread writes the rows. Until then the file is not that of an orderly end.
+    erase_end_mark(); // the thread writes the rows
+    changes_made_ = true;
+}
+
+// From now on the file is not that of an orderly end, even if nothing else is written.
+void Persistence::erase_end_mark() {
     const state::Change unmark{StateFile::own, ended, std::nullopt};
     if (file_.is_open() && !file_.write({&unmark, 1}))
         file_.close(); // the next round opens it again, and logs the failure
-    changes_made_ = true;
 }
 
 void Persistence::load() {

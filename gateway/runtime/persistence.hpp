@@ -117,6 +117,7 @@ class Persistence {
     static constexpr auto unknown = "unknown"; // mark: the lock holders are unknown
     static constexpr auto boot = "boot";       // boot id of the system that wrote the file
 
+    void erase_end_mark();
     void load();
     void load(StateFile::Contents handed);
     void replace_rows(StateFile::Contents contents);

@@ -359,6 +359,7 @@ TEST_CASE("an end leaves the file to another process, and after go_on() all is w
         REQUIRE(store->write({&gone, 1}).has_value());
     }
     run.persistence->go_on();
+    CHECK(Run{file.killed(), true}.persistence->closed()); // no orderly end any more
     CHECK(charge(limit, 5));
     run.persistence->finish();
     Run later{file.path()};
