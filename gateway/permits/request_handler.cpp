@@ -145,10 +145,14 @@ server::RequestEnd RequestHandler::finish() {
     disarm();
     if (given_back_) [[unlikely]] {
         pending_.reset();
-        return {.given_back = true, .body = std::string_view{body_}, .since = waiting_since_};
+        return {.given_back = true};
     }
     const bool clean = !gone_ && !ended_ && !streaming_ && stream_.body_done();
     return {.clean = clean, .gone = gone_ || ended_};
+}
+
+server::GivenBack RequestHandler::given_back() const {
+    return {.body = std::string_view{body_}, .since = waiting_since_};
 }
 
 void RequestHandler::on_client_gone() noexcept {

@@ -55,6 +55,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     [[nodiscard]] server::Step on_bad_request(int status, std::string_view detail) override;
     [[nodiscard]] net::Task<> rest() override;
     [[nodiscard]] server::RequestEnd finish() override;
+    [[nodiscard]] server::GivenBack given_back() const override;
     void on_client_gone() noexcept override;
     void on_drain() noexcept override;
     void on_hand_over() noexcept override;

@@ -299,11 +299,15 @@ server::RequestEnd Exchange::finish() {
     endpoint_.release_place();
     if (given_back_) [[unlikely]] {
         request_.release(now);
-        return {.given_back = true, .since = request_.record().arrived().steady};
+        return {.given_back = true};
     }
     request_.end(now, endpoint_.name(), sender_.attempts());
     return {
         .clean = clean, .reset = cut, .gone = request_.abort_reason() == AbortReason::client_gone};
+}
+
+server::GivenBack Exchange::given_back() const {
+    return {.since = request_.record().arrived().steady};
 }
 
 void Exchange::on_hand_over() noexcept {

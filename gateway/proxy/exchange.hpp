@@ -44,6 +44,7 @@ class Exchange final : public server::RequestHandler,
     // request's current state on.
     [[nodiscard]] net::Task<> rest() override;
     [[nodiscard]] server::RequestEnd finish() override;
+    [[nodiscard]] server::GivenBack given_back() const override;
 
     // Aborts the exchange. Called when the client has closed or reset its connection.
     void on_client_gone() noexcept override { request_.abort(AbortReason::client_gone); }

@@ -62,8 +62,8 @@ net::Task<> Http1Connection::serve(std::unique_ptr<Http1Connection> self) {
             else
                 co_await connection.serve_requests();
         }
-        if (connection.lingers_ != Lingers::no && !connection.input_.error())
-            co_await connection.close_gently();
+        if (connection.leaves_ || connection.lingers_ != Lingers::no)
+            co_await connection.finish();
     } catch (const std::exception& failure) {
         if (connection.loop_.totals.failures_logged.pass(net::read_steady_clock()))
             spdlog::error("a connection failed inside the gateway: {}", failure.what());
@@ -128,8 +128,10 @@ net::Task<> Http1Connection::serve_requests() {
                 await_next_head();
                 continue; // more may have come
             }
-            if (loop_.totals.successor != nullptr && can_be_handed_over(*this)) [[unlikely]]
-                co_return co_await hand_over(*this);
+            if (loop_.totals.successor != nullptr && can_be_handed_over(*this)) [[unlikely]] {
+                leaves_ = true;
+                co_return;
+            }
             if (!read_on())
                 break;
             co_await input_.wait();
@@ -139,8 +141,9 @@ net::Task<> Http1Connection::serve_requests() {
             co_await input_.stop();
         if (input_.received().empty() || !input_.can_answer())
             break;
-        if (loop_.totals.successor != nullptr) [[unlikely]]
-            co_return co_await hand_over(*this);
+        leaves_ = loop_.totals.successor != nullptr;
+        if (leaves_) [[unlikely]]
+            co_return;
         next_ = Step::pending;
         Step step = begin_request();
         if (step != Step::done && has_batch()) [[unlikely]]
@@ -154,16 +157,9 @@ net::Task<> Http1Connection::serve_requests() {
         if (step == Step::rest)
             co_await handler_->rest();
         const RequestEnd end = handler_->finish();
-        if (end.given_back) [[unlikely]] {
-            input_.watch_no_more();
-            co_await input_.stop();
-            std::optional<std::string> request = stream_->end(end).given_back;
-            handler_.reset();
-            stream_.reset();
-            const bool handed = co_await hand_over(*this, std::move(request), end.since);
-            lingers_ = handed ? Lingers::no : Lingers::briefly;
+        leaves_ = end.given_back;
+        if (leaves_) [[unlikely]]
             co_return;
-        }
         if (!end.gone && !end.reset && stream_->has_unsent()) [[unlikely]]
             if (const bool sent = co_await flush_response(); !sent)
                 co_return;
@@ -174,6 +170,29 @@ net::Task<> Http1Connection::serve_requests() {
     }
     if (has_batch()) [[unlikely]]
         co_await flush_batch();
+}
+
+// Hands the connection over, or closes it in two steps. A coroutine of its own because every idle
+// connection keeps the frames of serve() and serve_requests().
+net::Task<> Http1Connection::finish() {
+    if (leaves_)
+        co_await leave();
+    if (lingers_ != Lingers::no && !input_.error())
+        co_await close_gently();
+}
+
+// Hands the connection over, with a request that was given back.
+net::Task<> Http1Connection::leave() {
+    if (!handler_)
+        co_return co_await hand_over(*this);
+    input_.watch_no_more();
+    co_await input_.stop();
+    const GivenBack given = handler_->given_back();
+    std::optional<std::string> request = stream_->give_back(given.body);
+    handler_.reset();
+    stream_.reset();
+    const bool handed = co_await hand_over(*this, std::move(request), given.since);
+    lingers_ = handed ? Lingers::no : Lingers::briefly;
 }
 
 // Sends the batched responses, before the connection waits for anything.

@@ -95,6 +95,8 @@ class Http1Connection final : public Listed, private net::Deadline {
     void introduce() noexcept;
     net::Task<> serve_http2();
     net::Task<> serve_requests();
+    net::Task<> finish();
+    net::Task<> leave();
     net::Task<bool> flush_batch();
     net::Task<bool> flush_response();
     [[nodiscard]] bool has_batch() const noexcept { return stream_ && stream_->has_batch(); }
@@ -121,6 +123,7 @@ class Http1Connection final : public Listed, private net::Deadline {
     Phase phase_ = Phase::first;
     Step next_ = Step::done; // set by resume()
     bool timed_out_ = false; // a head took too long
+    bool leaves_ = false;    // it is to be handed over
     Lingers lingers_ = Lingers::no;
     const ListenerOptions options_;
     std::unique_ptr<Session> session_;

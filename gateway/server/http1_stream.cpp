@@ -90,25 +90,24 @@ Http1Stream::begin(std::size_t head_size, const ConnectionSettings& settings) {
     return std::nullopt;
 }
 
-Http1Stream::Result Http1Stream::end(const RequestEnd& end) {
-    if (end.given_back) [[unlikely]] {
-        const std::span<char> received = http1_->input().received().bytes();
-        const std::string_view all{received.data(), received.size()};
-        const bool chunked = head_.framing.kind == BodyFraming::Kind::chunked;
-        Result result;
-        if (!body_begun_ && !chunked) {
-            result.given_back.emplace(all);
-        } else if (!body_begun_ || (body_done_ && end.body)) {
-            // A chunked body was decoded in place.
-            const std::string_view body = body_begun_ ? *end.body : buffered_body_;
-            const auto framed = chunked ? decoder_.framed(body) : std::optional<std::string>{body};
-            if (framed)
-                result.given_back.emplace(all.substr(0, head_size_))
-                    .append(*framed)
-                    .append(all.substr(consumed_));
-        }
-        return result;
-    }
+std::optional<std::string> Http1Stream::give_back(std::optional<std::string_view> body) {
+    const std::span<char> received = http1_->input().received().bytes();
+    const std::string_view all{received.data(), received.size()};
+    const bool chunked = head_.framing.kind == BodyFraming::Kind::chunked;
+    if (!body_begun_ && !chunked)
+        return std::string{all};
+    if (body_begun_ && !(body_done_ && body))
+        return std::nullopt;
+    // A chunked body was decoded in place.
+    const std::string_view decoded = body_begun_ ? *body : buffered_body_;
+    const auto framed = chunked ? decoder_.framed(decoded) : std::optional<std::string>{decoded};
+    if (!framed)
+        return std::nullopt;
+    std::string request{all.substr(0, head_size_)};
+    return request.append(*framed).append(all.substr(consumed_));
+}
+
+Http1Stream::Result Http1Stream::end(const RequestEnd& end) noexcept {
     // A response that was cut short ends with a reset, so that the client notices. A reset could
     // destroy an earlier response that is still on its way: then a plain close takes its place if
     // the framing shows the cut. But a client that has not taken all bytes is always reset, and so

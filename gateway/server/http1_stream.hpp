@@ -40,11 +40,11 @@ class Http1Stream final : public ClientStream {
         bool keep = false;        // the connection may carry another request
         bool linger = false;      // the client may still be sending: close in two steps
         std::size_t consumed = 0; // bytes received that belong to this request
-        // RequestEnd::given_back: the request as it was received, and what came behind it. Nothing:
-        // a part of the body was decoded, and is not known any more.
-        std::optional<std::string> given_back{};
     };
-    [[nodiscard]] Result end(const RequestEnd& end);
+    [[nodiscard]] Result end(const RequestEnd& end) noexcept;
+    // Returns a request that was given back as it was received, and what came behind it. Nothing: a
+    // part of its body was decoded, and is not known any more. body: see GivenBack.
+    [[nodiscard]] std::optional<std::string> give_back(std::optional<std::string_view> body);
     // True if responses are held back to be sent as a batch.
     [[nodiscard]] bool has_batch() const noexcept { return batched_; }
     // Sends the batch of responses.

@@ -29,11 +29,16 @@ struct RequestEnd {
     bool reset = false; // the response was cut short: the client must not take it for the whole
     bool gone = false;  // the client has gone
     // Nothing was decided about the request, and nothing of it was sent: Totals::successor takes
-    // it.
+    // it. See RequestHandler::given_back().
     bool given_back = false;
-    // If given back: the body, if the handler has read it beyond what came with the head.
+};
+
+// What the handler of a request that was given back knows beyond its head.
+struct GivenBack {
+    // The body, if the handler has read it beyond what came with the head. Valid as long as the
+    // handler.
     std::optional<std::string_view> body{};
-    SteadyTime since{}; // if given back: when the request began to wait
+    SteadyTime since{}; // when the request began to wait
 };
 
 // Handles one request, on the thread of its connection. The connection owns the handler, and
@@ -55,6 +60,8 @@ class RequestHandler {
     [[nodiscard]] virtual net::Task<> rest() = 0;
     // Ends the request, and releases all that it holds.
     [[nodiscard]] virtual RequestEnd finish() = 0;
+    // Describes a request that was given back. Requires: finish() has said so.
+    [[nodiscard]] virtual GivenBack given_back() const { return {}; }
 
     // Called when the client has closed or reset its connection, and no longer waits for the
     // response: at any time before finish(), also more than once. A pending wait has to end soon.

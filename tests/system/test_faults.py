@@ -141,7 +141,7 @@ class GreedyClient(Faults):
 
 class IdleConnections(Faults):
     CLIENTS = scaled(2000, 10_000)
-    MOST_EACH = scaled(2304, 2048)
+    MOST_EACH = scaled(2176, 2048)
 
     def opened(self, port):
         """Connections that have made a request, and wait."""
