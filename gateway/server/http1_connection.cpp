@@ -53,7 +53,7 @@ net::Task<> Http1Connection::serve(std::unique_ptr<Http1Connection> self) {
         else
             entry = co_await enter(connection);
         if (entry == Entry::refused)
-            connection.lingers_ = Lingers::briefly;
+            connection.ending_ = Ending::linger_briefly;
         if (entry == Entry::served) {
             connection.introduce();
             const bool http2 = !connection.handed_ && co_await speaks_http2(connection);
@@ -62,7 +62,7 @@ net::Task<> Http1Connection::serve(std::unique_ptr<Http1Connection> self) {
             else
                 co_await connection.serve_requests();
         }
-        if (connection.leaves_ || connection.lingers_ != Lingers::no)
+        if (connection.ending_ != Ending::close)
             co_await connection.finish();
     } catch (const std::exception& failure) {
         if (connection.loop_.totals.failures_logged.pass(net::read_steady_clock()))
@@ -114,7 +114,7 @@ net::Task<> Http1Connection::serve_http2() {
     http2_ = std::make_unique<Http2Connection>(*this);
     info_.waits = &http2_->waits();
     const bool lingers = co_await http2_->serve();
-    lingers_ = lingers ? Lingers::briefly : Lingers::no;
+    ending_ = lingers ? Ending::linger_briefly : Ending::close;
     http2_.reset();
 }
 
@@ -129,7 +129,7 @@ net::Task<> Http1Connection::serve_requests() {
                 continue; // more may have come
             }
             if (loop_.totals.successor != nullptr && can_be_handed_over(*this)) [[unlikely]] {
-                leaves_ = true;
+                ending_ = Ending::hand_over;
                 co_return;
             }
             if (!read_on())
@@ -141,9 +141,10 @@ net::Task<> Http1Connection::serve_requests() {
             co_await input_.stop();
         if (input_.received().empty() || !input_.can_answer())
             break;
-        leaves_ = loop_.totals.successor != nullptr;
-        if (leaves_) [[unlikely]]
+        if (loop_.totals.successor != nullptr) [[unlikely]] {
+            ending_ = Ending::hand_over;
             co_return;
+        }
         next_ = Step::pending;
         Step step = begin_request();
         if (step != Step::done && has_batch()) [[unlikely]]
@@ -157,9 +158,10 @@ net::Task<> Http1Connection::serve_requests() {
         if (step == Step::rest)
             co_await handler_->rest();
         const RequestEnd end = handler_->finish();
-        leaves_ = end.given_back;
-        if (leaves_) [[unlikely]]
+        if (end.given_back) [[unlikely]] {
+            ending_ = Ending::hand_over;
             co_return;
+        }
         if (!end.gone && !end.reset && stream_->has_unsent()) [[unlikely]]
             if (const bool sent = co_await flush_response(); !sent)
                 co_return;
@@ -172,27 +174,25 @@ net::Task<> Http1Connection::serve_requests() {
         co_await flush_batch();
 }
 
-// Hands the connection over, or closes it in two steps. A coroutine of its own because every idle
-// connection keeps the frames of serve() and serve_requests().
+// Hands the connection over, with a request that was given back, or closes it in two steps. A
+// coroutine of its own because every idle connection keeps the frames of serve() and
+// serve_requests().
 net::Task<> Http1Connection::finish() {
-    if (leaves_)
-        co_await leave();
-    if (lingers_ != Lingers::no && !input_.error())
+    if (ending_ == Ending::hand_over && handler_) {
+        input_.watch_no_more();
+        co_await input_.stop();
+        const GivenBack given = handler_->given_back();
+        std::optional<std::string> request = stream_->give_back(given.body);
+        handler_.reset();
+        stream_.reset();
+        const bool handed = co_await hand_over(*this, std::move(request), given.since);
+        ending_ = handed ? Ending::close : Ending::linger_briefly;
+    } else if (ending_ == Ending::hand_over) {
+        co_await hand_over(*this);
+        ending_ = Ending::close;
+    }
+    if (ending_ != Ending::close && !input_.error())
         co_await close_gently();
-}
-
-// Hands the connection over, with a request that was given back.
-net::Task<> Http1Connection::leave() {
-    if (!handler_)
-        co_return co_await hand_over(*this);
-    input_.watch_no_more();
-    co_await input_.stop();
-    const GivenBack given = handler_->given_back();
-    std::optional<std::string> request = stream_->give_back(given.body);
-    handler_.reset();
-    stream_.reset();
-    const bool handed = co_await hand_over(*this, std::move(request), given.since);
-    lingers_ = handed ? Lingers::no : Lingers::briefly;
 }
 
 // Sends the batched responses, before the connection waits for anything.
@@ -235,7 +235,7 @@ Step Http1Connection::begin_request() {
 bool Http1Connection::end_request(const RequestEnd& end) {
     const Http1Stream::Result result = stream_->end(end);
     input_.watch_no_more();
-    lingers_ = result.linger ? Lingers::yes : Lingers::no;
+    ending_ = result.linger ? Ending::linger : Ending::close;
     input_.received().consume(result.consumed);
     head_begun_ = {};
     info_.waiting_since = {};
@@ -321,7 +321,7 @@ void Http1Connection::abort() noexcept {
 
 net::Task<> Http1Connection::close_gently() {
     using Next = net::Linger::Next;
-    const bool briefly = lingers_ == Lingers::briefly;
+    const bool briefly = ending_ == Ending::linger_briefly;
     net::shutdown_send(io_);
     if (!session_ || !session_->keeps_open()) // else shedding would end the session, too
         loop_.lingering.push_back(input_);

@@ -89,14 +89,13 @@ class Http1Connection final : public Listed, private net::Deadline {
         linger,
         pause
     };
-    // How the connection closes: a client that may still be sending is not closed at once.
-    enum class Lingers : std::uint8_t { no, briefly, yes };
+    // How the connection ends: a client that may still be sending is not closed at once.
+    enum class Ending : std::uint8_t { close, linger_briefly, linger, hand_over };
 
     void introduce() noexcept;
     net::Task<> serve_http2();
     net::Task<> serve_requests();
     net::Task<> finish();
-    net::Task<> leave();
     net::Task<bool> flush_batch();
     net::Task<bool> flush_response();
     [[nodiscard]] bool has_batch() const noexcept { return stream_ && stream_->has_batch(); }
@@ -123,8 +122,7 @@ class Http1Connection final : public Listed, private net::Deadline {
     Phase phase_ = Phase::first;
     Step next_ = Step::done; // set by resume()
     bool timed_out_ = false; // a head took too long
-    bool leaves_ = false;    // it is to be handed over
-    Lingers lingers_ = Lingers::no;
+    Ending ending_ = Ending::close;
     const ListenerOptions options_;
     std::unique_ptr<Session> session_;
     std::unique_ptr<HandedConnection> handed_; // null: a client has opened the connection

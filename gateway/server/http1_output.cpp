@@ -1,5 +1,7 @@
 #include "server/http1_output.hpp"
 
+#include "server/request_handler.hpp"
+
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -53,6 +55,12 @@ void Http1Output::release() noexcept {
     copied_.shrink(most_kept);
     if (!in_place_.empty()) [[unlikely]]
         in_place_ = {};
+}
+
+Sent note_sent(const ConnectionInfo& connection, Sent sent) noexcept {
+    if (sent == Sent::all && connection.session != nullptr)
+        connection.session->on_sent(0);
+    return sent;
 }
 
 } // namespace stint::server

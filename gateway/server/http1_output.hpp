@@ -40,4 +40,7 @@ class Http1Output {
     net::Gather in_place_; // begins with copied_ if that is not empty
 };
 
+// Tells the connection's session if all bytes so far were given to the socket. Returns `sent`.
+Sent note_sent(const ConnectionInfo& connection, Sent sent) noexcept;
+
 } // namespace stint::server

@@ -134,7 +134,7 @@ Sent Http1Stream::send_interim(const ForwardedResponse& response) {
     net::Gather gather;
     gather.add(out.view());
     bytes_out_ += gather.bytes();
-    return note(output_.send_copied(http1_->io(), gather));
+    return note_sent(*connection_, output_.send_copied(http1_->io(), gather));
 }
 
 Sent Http1Stream::send_response(const ForwardedResponse& response, const ResponsePiece& piece) {
@@ -160,7 +160,7 @@ Sent Http1Stream::send_response(const ForwardedResponse& response, const Respons
     gather.add(out.view());
     framing_.add(gather, piece);
     bytes_out_ += output_.own_bytes(gather);
-    return note(output_.send_copied(http1_->io(), gather));
+    return note_sent(*connection_, output_.send_copied(http1_->io(), gather));
 }
 
 Sent Http1Stream::send_local(const http::Response& response, std::string_view date) {
@@ -196,7 +196,7 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     net::Gather gather = output_.begin(); // starts with unsent bytes of an interim response
     gather.add(out.view());
     gather.add(body);
-    return note(output_.send_copied(http1_->io(), gather));
+    return note_sent(*connection_, output_.send_copied(http1_->io(), gather));
 }
 
 Sent Http1Stream::flush_batch() {
@@ -204,28 +204,21 @@ Sent Http1Stream::flush_batch() {
         return Sent::all;
     net::Gather gather;
     gather.add(http1_->loop().head_out.view());
-    return note(output_.send_copied(http1_->io(), gather));
-}
-
-// Tells the session when all bytes were given to the client's socket.
-Sent Http1Stream::note(Sent sent) const noexcept {
-    if (sent == Sent::all && connection_->session != nullptr)
-        connection_->session->on_sent(0);
-    return sent;
+    return note_sent(*connection_, output_.send_copied(http1_->io(), gather));
 }
 
 Sent Http1Stream::send_body(const ResponsePiece& piece) {
     net::Gather gather = output_.begin();
     framing_.add(gather, piece);
     bytes_out_ += output_.own_bytes(gather);
-    return note(output_.send_in_place(http1_->io(), gather));
+    return note_sent(*connection_, output_.send_in_place(http1_->io(), gather));
 }
 
 net::Task<Sent> Http1Stream::flush() {
     auto [failed] = co_await net::wait_writable(http1_->io());
     if (failed)
         co_return http1_->io().socket().is_open() ? Sent::part : Sent::gone;
-    co_return note(output_.send_kept(http1_->io()));
+    co_return note_sent(*connection_, output_.send_kept(http1_->io()));
 }
 
 void Http1Stream::cancel() noexcept {

@@ -82,7 +82,6 @@ class Http1Stream final : public ClientStream {
     void clear() noexcept;
     [[nodiscard]] stint::Result<http::BodyDecoder::Step, http::HeadError>
     decode_body(std::span<char> bytes) noexcept;
-    [[nodiscard]] Sent note(Sent sent) const noexcept;
 
     Http1Connection* http1_ = nullptr;
     std::vector<Field> fields_; // room for as many as a head may have

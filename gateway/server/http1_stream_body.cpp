@@ -48,7 +48,7 @@ Sent Http1Stream::allow_body() {
     net::Gather gather = output_.begin(); // starts with unsent bytes of an interim response
     gather.add("HTTP/1.1 100 Continue\r\n\r\n");
     bytes_out_ += output_.own_bytes(gather);
-    return note(output_.send_copied(http1_->io(), gather));
+    return note_sent(*connection_, output_.send_copied(http1_->io(), gather));
 }
 
 // Makes room behind the head: without it a chunked body would be read one byte at a time.

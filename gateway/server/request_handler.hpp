@@ -33,7 +33,7 @@ struct RequestEnd {
     bool given_back = false;
 };
 
-// What the handler of a request that was given back knows beyond its head.
+// A request that was given back, as its handler knows it.
 struct GivenBack {
     // The body, if the handler has read it beyond what came with the head. Valid as long as the
     // handler.
