@@ -22,6 +22,18 @@ bool kept_always(const limits::LimitIdentity& identity) {
 
 } // namespace
 
+void CounterWriter::Rows::add(std::uint32_t page, std::size_t shards_then) {
+    shards = pages.empty() || shards == shards_then ? shards_then : 0;
+    pages.insert(page);
+}
+
+void CounterWriter::Rows::merge(Rows& other) {
+    if (!other.pages.empty())
+        shards = pages.empty() || shards == other.shards ? other.shards : 0;
+    pages.merge(other.pages);
+    other.pages.clear();
+}
+
 void CounterWriter::keep_unclaimed(const std::vector<state::Row>& rows, const SavedClock& started) {
     for (const state::Row& row : rows) {
         std::optional<LimitRow> read = read_row(row.key, row.value);
@@ -52,7 +64,7 @@ void CounterWriter::claim(limits::Limit& limit) {
             return;
         kept = std::move(found.mapped());
         for (const KeptPage& page : kept)
-            claimed_[key].insert(page.page);
+            claimed_[key].add(page.page, limits::shards_of(page.bytes));
     }
     const SavedClock now = SavedClock::read();
     std::vector<limits::RestoredPage> pages;
@@ -69,7 +81,7 @@ void CounterWriter::begin_anew(const std::vector<state::Row>& rows) {
     // all counts in the file.
     for (const state::Row& row : rows)
         if (const std::optional<LimitRow> read = read_row(row.key, row.value))
-            written_[read->limit].former.insert(read->page.page);
+            written_[read->limit].former.add(read->page.page, limits::shards_of(read->page.bytes));
         else
             stale_.push_back(row.key);
     for (const limits::LimitPtr& limit : registry_.alive())
@@ -107,13 +119,22 @@ bool CounterWriter::add_changes(
 
 void CounterWriter::adopt_claims() {
     const std::lock_guard lock{mutex_};
-    for (auto& [limit, pages] : claimed_)
-        written_[limit].former.merge(pages);
+    for (auto& [limit, rows] : claimed_)
+        written_[limit].former.merge(rows);
     claimed_.clear();
 }
 
+void CounterWriter::adopt_claim(const std::string& key, Written& written) {
+    const std::lock_guard lock{mutex_};
+    if (const auto claimed = claimed_.find(key); claimed != claimed_.end()) {
+        written.former.merge(claimed->second);
+        claimed_.erase(claimed);
+    }
+}
+
 // Adds the limit's changed pages to the batch, then erases the former rows that this limit has not
-// written. Returns false if `flush` did.
+// written. If those have the keys on other pages, all goes into one transaction: a part of the
+// pages would replace rows whose keys are on later ones. Returns false if `flush` did.
 bool CounterWriter::add(
     const limits::LimitPtr& limit,
     const std::string& key,
@@ -121,11 +142,15 @@ bool CounterWriter::add(
     StateBatch& batch,
     const std::function<bool()>& flush) {
     Written& written = written_[key];
+    adopt_claim(key, written);
     if (written.limit.lock() != limit) {
-        written.former.merge(written.pages);
-        written.pages.clear();
+        written.former.merge(written.own);
+        written.own.shards = limit->shards();
         written.limit = limit;
     }
+    const bool at_once = !written.former.pages.empty() && written.former.shards != limit->shards();
+    if (at_once && batch.bytes > most_bytes && !flush())
+        return false;
     std::vector<limits::SavedPage> pages;
     for (std::size_t shard = 0; shard < limit->shards(); ++shard) {
         // Reserves memory first: if push_back() failed after take_changed(), the marks of the
@@ -140,20 +165,19 @@ bool CounterWriter::add(
         limit->save(shard, taken, now.at, pages);
         for (const limits::SavedPage& page : pages) {
             if (!page.bytes.empty()) {
-                written.pages.insert(page.page);
+                written.own.pages.insert(page.page);
                 batch.put(StateFile::counters, row_key(key, page.page), row_value(page, now));
-            } else if (written.pages.erase(page.page) > 0) {
+            } else if (written.own.pages.erase(page.page) > 0) {
                 batch.erase(StateFile::counters, row_key(key, page.page));
             }
         }
-        if (batch.bytes <= most_bytes)
-            continue;
-        if (!flush())
+        if (batch.bytes > most_bytes && !at_once && !flush())
             return false;
     }
-    for (const std::uint32_t page : std::exchange(written.former, {}))
-        if (!written.pages.contains(page))
+    for (const std::uint32_t page : written.former.pages)
+        if (!written.own.pages.contains(page))
             batch.erase(StateFile::counters, row_key(key, page));
+    written.replaced = true;
     return true;
 }
 
@@ -164,8 +188,8 @@ void CounterWriter::forget_others(const std::set<std::string>& alive, StateBatch
         const auto& [limit, written] = entry;
         if (alive.contains(limit) || unclaimed_.contains(limit) || claimed_.contains(limit))
             return false;
-        for (const auto* const pages : {&written.pages, &written.former})
-            for (const std::uint32_t page : *pages)
+        for (const Rows* const rows : {&written.own, &written.former})
+            for (const std::uint32_t page : rows->pages)
                 batch.erase(StateFile::counters, row_key(limit, page));
         return true;
     });
@@ -193,10 +217,26 @@ std::vector<state::Change> CounterWriter::stale_rows() const {
     return changes;
 }
 
-void CounterWriter::keep_stale_rows(std::vector<state::Change> failed) {
-    for (state::Change& change : failed)
-        if (!change.value && change.table == StateFile::counters)
+void CounterWriter::settle_written() noexcept {
+    stale_.clear();
+    for (auto& [limit, written] : written_)
+        if (std::exchange(written.replaced, false))
+            written.former.pages.clear();
+}
+
+void CounterWriter::settle_failed(std::vector<state::Change> changes) {
+    stale_.clear();
+    for (auto& [limit, written] : written_)
+        written.replaced = false;
+    for (state::Change& change : changes) {
+        if (change.value || change.table != StateFile::counters)
+            continue;
+        // Rows of `former` stay until those in their place are written.
+        const auto row = row_in(change.key);
+        const auto written = row ? written_.find(row->limit) : written_.end();
+        if (written == written_.end() || !written->second.former.pages.contains(row->page))
             stale_.push_back(std::move(change.key));
+    }
 }
 
 } // namespace stint::runtime

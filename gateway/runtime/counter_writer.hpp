@@ -51,7 +51,8 @@ class CounterWriter {
 
     // Adds the changed pages of all limits to the batch. last: includes windows shorter than
     // `shortest`. Calls `flush` to write the batch when it is large. If `flush` returns false, the
-    // round ends and this function returns false.
+    // round ends and this function returns false. Each transaction ends with settle_written() or
+    // settle_failed().
     [[nodiscard]] bool add_changes(
         bool last, const SavedClock& now, StateBatch& batch, const std::function<bool()>& flush);
     // Erases unclaimed rows whose windows have ended; at most once a minute, else it does nothing.
@@ -61,23 +62,33 @@ class CounterWriter {
     // transaction.
     [[nodiscard]] std::vector<state::Change> stale_rows() const;
     [[nodiscard]] bool has_stale_rows() const noexcept { return !stale_.empty(); }
-    void forget_stale_rows() noexcept { stale_.clear(); }
-    // Marks the rows whose erasure has failed for erasure again. failed: all changes of the failed
-    // transaction.
-    void keep_stale_rows(std::vector<state::Change> failed);
+    // Ends a transaction that was written, or, with all its changes, one that has failed: the rows
+    // that it was to erase are marked again.
+    void settle_written() noexcept;
+    void settle_failed(std::vector<state::Change> changes);
 
   private:
     static constexpr Duration between_sweeps = std::chrono::minutes{1};
 
-    // The pages that the file has of one limit, and of earlier limits with the same identity. A
-    // limit may be saved before the pages that it has claimed are adopted.
+    // Rows that the file has of one limit.
+    struct Rows {
+        std::set<std::uint32_t> pages;
+        std::size_t shards = 0; // number of shards of the limits that wrote them; 0: several
+
+        void add(std::uint32_t page, std::size_t shards_then);
+        // Adds the other's rows, and clears them.
+        void merge(Rows& other);
+    };
+    // The rows of a limit, and of earlier limits with the same identity.
     struct Written {
         std::weak_ptr<limits::Limit> limit;
-        std::set<std::uint32_t> pages;  // saved from this limit
-        std::set<std::uint32_t> former; // from earlier limits, or by the last run
+        Rows own;              // saved from this limit
+        Rows former;           // from earlier limits, or by the last run
+        bool replaced = false; // the transaction has all that takes the place of `former`
     };
 
     void adopt_claims();
+    void adopt_claim(const std::string& key, Written& written);
     [[nodiscard]] bool
     add(const limits::LimitPtr& limit,
         const std::string& key,
@@ -87,12 +98,12 @@ class CounterWriter {
     void forget_others(const std::set<std::string>& alive, StateBatch& batch);
 
     limits::Registry& registry_;
-    std::map<std::string, Written> written_; // by key_of()
-    std::vector<std::string> stale_;         // keys of rows to be erased
+    std::map<std::string, Written, std::less<>> written_; // by key_of()
+    std::vector<std::string> stale_;                      // keys of rows to be erased
     SteadyTime next_sweep_{};
     mutable std::mutex mutex_;
     std::map<std::string, std::vector<KeptPage>> unclaimed_; // by key_of(); guarded by mutex_
-    std::map<std::string, std::set<std::uint32_t>> claimed_; // pages by key_of(); under mutex_
+    std::map<std::string, Rows> claimed_;                    // by key_of(); guarded by mutex_
 };
 
 } // namespace stint::runtime

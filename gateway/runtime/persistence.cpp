@@ -301,6 +301,8 @@ void Persistence::try_to_write(bool last) {
                 return;
         }
     } catch (const std::exception& exception) {
+        // The erasures of the round may be lost. The next one opens the file and replaces all rows.
+        file_.close();
         changes_.settle(false);
         file_.note_failure(exception.what());
     }
@@ -374,6 +376,7 @@ void Persistence::note_known(const SavedClock& now, StateBatch& batch) {
 bool Persistence::flush(StateBatch& batch) {
     if (!counters_.has_stale_rows() && batch.changes.empty()) {
         batch.taken.clear(); // the changed pages have no rows in the file and need none
+        counters_.settle_written();
         return true;
     }
     std::vector<state::Change> changes = counters_.stale_rows();
@@ -381,16 +384,16 @@ bool Persistence::flush(StateBatch& batch) {
     batch.changes.clear();
     batch.bytes = 0;
     const auto done = file_.write(changes);
-    counters_.forget_stale_rows();
     leases_.settle_introduced(done.has_value());
     changes_.settle(done.has_value());
     if (done)
         tell_of_changes(false);
     if (!done) {
-        counters_.keep_stale_rows(std::move(changes));
+        counters_.settle_failed(std::move(changes));
         file_.note_failed(done.error());
         return false;
     }
+    counters_.settle_written();
     batch.taken.clear();
     introduced_ = true;
     anew_ = false;

@@ -57,13 +57,20 @@ std::string row_value(const limits::SavedPage& page, const SavedClock& now) {
     return value;
 }
 
-std::optional<LimitRow> read_row(std::string_view key, std::string_view value) {
+std::optional<RowName> row_in(std::string_view key) noexcept {
     if (key.size() <= sizeof(std::uint32_t))
         return std::nullopt;
-    LimitRow row;
     const std::size_t end = key.size() - sizeof(std::uint32_t);
-    row.limit = key.substr(0, end);
-    row.page.page = ByteReader{key.substr(end)}.take<std::uint32_t>();
+    return RowName{key.substr(0, end), ByteReader{key.substr(end)}.take<std::uint32_t>()};
+}
+
+std::optional<LimitRow> read_row(std::string_view key, std::string_view value) {
+    const std::optional<RowName> name = row_in(key);
+    if (!name)
+        return std::nullopt;
+    LimitRow row;
+    row.limit = name->limit;
+    row.page.page = name->page;
     ByteReader from{value};
     row.page.written.boot = from.take_text();
     row.page.written.at.steady = SteadyTime{Duration{from.take<std::int64_t>()}};

@@ -45,6 +45,13 @@ struct KeptPage {
 [[nodiscard]] std::string row_key(std::string_view limit, std::uint32_t page);
 [[nodiscard]] std::string row_value(const limits::SavedPage& page, const SavedClock& now);
 
+// The key of a row, parsed: what row_key() was made of. nullopt: it is too short.
+struct RowName {
+    std::string_view limit;
+    std::uint32_t page = 0;
+};
+[[nodiscard]] std::optional<RowName> row_in(std::string_view key) noexcept;
+
 struct LimitRow {
     std::string limit; // the key_of() of its identity
     KeptPage page;

@@ -5,6 +5,7 @@
 #include "base/bytes.hpp"
 #include "limits/algorithm/fraction.hpp"
 #include "limits/counter/counters.hpp"
+#include "limits/counter/saved.hpp"
 
 #include <algorithm>
 #include <array>
@@ -37,6 +38,10 @@ ClockWindow take_window(ByteReader& from, Duration shift) {
 }
 
 } // namespace
+
+std::size_t shards_of(std::string_view bytes) noexcept {
+    return ByteReader{bytes}.take<std::uint32_t>();
+}
 
 // A page that is being read.
 struct Counters::Source {

@@ -3,6 +3,7 @@
 
 #include "base/time.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,5 +25,9 @@ struct RestoredPage {
     // Added to instants of the former process's steady clock; 0 if the same clock goes on.
     Duration shift{};
 };
+
+// Returns the number of shards of the limit that has saved a page. A key's page depends on it. 0:
+// the bytes are not those of a page.
+[[nodiscard]] std::size_t shards_of(std::string_view bytes) noexcept;
 
 } // namespace stint::limits
