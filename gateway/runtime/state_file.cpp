@@ -14,7 +14,9 @@ std::optional<StateFile::Contents> StateFile::open() {
         Contents contents;
         const std::optional<state::Failure> failure = try_open(contents);
         if (!failure) {
-            contents.in_place_of_another = moved;
+            // A former process may have moved a file aside, and ended before it wrote the new one.
+            contents.in_place_of_another =
+                moved || (contents.own.empty() && state::was_moved_aside(file_));
             return contents;
         }
         store_.reset();

@@ -32,7 +32,8 @@ class StateFile {
         std::vector<state::Row> counters;
         std::vector<state::Row> leases;
         std::vector<state::Row> changes;
-        bool in_place_of_another = false; // a new file, because a broken one was moved aside
+        // A file with nothing in it, because a broken one was moved aside, now or earlier.
+        bool in_place_of_another = false;
     };
 
     explicit StateFile(std::filesystem::path file) : file_{std::move(file)} {}

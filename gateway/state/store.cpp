@@ -19,6 +19,8 @@ namespace {
 constexpr auto application = "1398034004"; // "STnT"
 constexpr int form = 1;
 constexpr int wait_for_others_ms = 1000;
+// Follows the name of a file that was moved aside.
+constexpr auto moved_suffix = ".broken-";
 
 std::string text_of(int error) {
     return std::generic_category().message(error);
@@ -311,7 +313,7 @@ Result<std::filesystem::path, Failure> move_aside(const std::filesystem::path& f
     char time[32];
     std::strftime(time, sizeof time, "%Y%m%dT%H%M%SZ", &parts);
     std::error_code error;
-    const std::string wanted = file.string() + ".broken-" + time;
+    const std::string wanted = file.string() + moved_suffix + time;
     std::string name = wanted;
     for (int number = 2; std::filesystem::exists(std::filesystem::symlink_status(name, error));
          ++number)
@@ -325,6 +327,17 @@ Result<std::filesystem::path, Failure> move_aside(const std::filesystem::path& f
         std::filesystem::rename(file.string() + beside, name + beside, none);
     }
     return std::filesystem::path{name};
+}
+
+bool was_moved_aside(const std::filesystem::path& file) {
+    const std::string begins = file.filename().string() + moved_suffix;
+    const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+    std::error_code error;
+    std::filesystem::directory_iterator each{folder, error};
+    for (; !error && each != std::filesystem::directory_iterator{}; each.increment(error))
+        if (each->path().filename().string().starts_with(begins))
+            return true;
+    return error.operator bool();
 }
 
 } // namespace stint::state

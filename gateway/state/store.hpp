@@ -102,4 +102,8 @@ class Store {
 [[nodiscard]] Result<std::filesystem::path, Failure>
 move_aside(const std::filesystem::path& file, WallTime now);
 
+// True if a file that move_aside() has renamed is still beside `file`, or if the folder cannot be
+// read.
+[[nodiscard]] bool was_moved_aside(const std::filesystem::path& file);
+
 } // namespace stint::state

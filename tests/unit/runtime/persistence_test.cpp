@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -330,6 +331,18 @@ TEST_CASE("a file from before the machine went down does not know all holders") 
     CHECK(Run{file.path()}.persistence->holders_known());
     write("boot", "another"); // which ended in order
     CHECK(Run{file.path()}.persistence->holders_known());
+}
+
+TEST_CASE(
+    "the holders stay unknown if a broken file is moved aside and the new one never written") {
+    const File file;
+    std::ofstream{file.path()} << std::string(8192, 'x');
+    {
+        runtime::StateFile opened{file.path()};
+        REQUIRE(opened.open());
+    }
+
+    CHECK_FALSE(Run{file.path()}.persistence->holders_known());
 }
 
 TEST_CASE("where nothing can be written nothing is granted, and later it is again") {
