@@ -2,18 +2,25 @@
 
 lintian has nothing to say. Installed by apt, the gateway runs as the unit says (there is no systemd: with a user of
 no name and the folders that the unit names), and refuses its first request within 10 s of the package being there.
-systemd-analyze accepts the unit and calls it at most 2.0 exposed. Upgrades keep a changed configuration, and restart
-the service only if the new binary accepts it. Removing leaves the configuration and the state; purging does not.
+systemd-analyze accepts the unit and calls it at most 2.0 exposed. Upgrades keep a changed configuration, and reload
+the service only if the new binary accepts it: the new one then replaces the process that runs, and clients notice
+nothing. Removing leaves the configuration and the state; purging does not.
 """
 
 import argparse
+import http.client
+import os
 import re
 import shlex
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -27,10 +34,15 @@ UNIT = "lib/systemd/system/stint.service"
 CONFFILE = "etc/stint/stint.yaml"
 MADE_FOR_IT = ("var/lib/stint", "var/log/stint", "run/stint")  # StateDirectory= and others
 
-# Takes the place of systemctl where a test says that systemd is there: writes down what it is asked.
-SYSTEMCTL = """#!/bin/sh
+# Takes the place of systemctl where a test says that systemd is there: writes down what it is asked, and reloads the
+# process of MAIN_PID as the unit says.
+MAIN_PID = "run/stint.pid"
+SYSTEMCTL = f"""#!/bin/sh
 echo "$@" >>/systemctl.log
 [ "$1" != is-enabled ] || echo enabled
+case " $* " in *" try-reload-or-restart "*)
+    [ ! -e /{MAIN_PID} ] || MAINPID=$(cat /{MAIN_PID}) sh -c "$(sed -n 's/^ExecReload=//p' /{UNIT})"
+esac
 """
 
 
@@ -71,7 +83,7 @@ def setting(root, name):
     return value
 
 
-def start(root):
+def start(root, environment=()):
     """The gateway as the installed unit starts it."""
     expect("the unit has a user of no name", setting(root, "DynamicUser"), "yes")
     expect("and a folder for its state", setting(root, "StateDirectory"), "stint")
@@ -80,7 +92,7 @@ def start(root):
         shutil.chown(root / folder, int(USER), int(USER))
     user = f"{USER}:{USER}"
     expect("ExecStartPre", in_root(root, shlex.split(setting(root, "ExecStartPre")), user).wait(), 0)
-    return in_root(root, shlex.split(setting(root, "ExecStart")), user,
+    return in_root(root, ["env", *environment, *shlex.split(setting(root, "ExecStart"))], user,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -160,6 +172,86 @@ def upgrades(root, deb, folder):
     expect("the package's is beside it", (root / f"{CONFFILE}.dpkg-dist").is_file(), True)
 
 
+class Load:
+    """Clients that ask one request after another, over connections that the gateway keeps open."""
+
+    CLIENTS = 8
+
+    def __init__(self):
+        self.stopped = threading.Event()
+        self.statuses, self.failures = Counter(), []
+        self.threads = [threading.Thread(target=self.ask) for _ in range(self.CLIENTS)]
+        for thread in self.threads:
+            thread.start()
+
+    def ask(self):
+        client = http.client.HTTPConnection("127.0.0.1", 8080, timeout=10)
+        while not self.stopped.is_set():
+            try:
+                client.request("GET", "/")
+                with client.getresponse() as response:
+                    response.read()
+                    self.statuses[response.status] += 1
+            except (OSError, http.client.HTTPException) as error:
+                self.failures.append(repr(error))
+                client.close()
+            time.sleep(0.002)
+
+    def end(self):
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def main_pid(notified, seconds):
+    """The last MAINPID= that comes within the time, or None. notified: the socket of NOTIFY_SOCKET."""
+    pid, until = None, time.monotonic() + seconds
+    while pid is None and (left := until - time.monotonic()) > 0:
+        notified.settimeout(left)
+        try:
+            found = re.search(rb"(?m)^MAINPID=(\d+)$", notified.recv(4096))
+        except TimeoutError:
+            break
+        pid = int(found[1]) if found else None
+    return pid
+
+
+def has_gone(pid, seconds):
+    until = time.monotonic() + seconds
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    return not Path(f"/proc/{pid}").exists()
+
+
+def replaced(root, deb, folder):
+    """With the stand-in for systemctl in its place."""
+    say("an upgrade of the package under load")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+        notified.bind(str(root / "run/notify"))
+        (root / "run/notify").chmod(0o666)
+        former = start(root, ["NOTIFY_SOCKET=/run/notify"])
+        (root / MAIN_PID).write_text(str(former.pid), "ascii")
+        expect("statuses", 429 in answers(), True)
+        load = Load()
+        try:
+            install(root, newer(deb, folder, "1000.5"), "-o", "Dpkg::Options::=--force-confold")
+            now = main_pid(notified, SECONDS)
+            expect("another process serves", now not in (None, former.pid), True)
+            expect("the former one ends in order", former.wait(SECONDS), 0)
+            time.sleep(0.5)
+        finally:
+            load.end()
+        print(f"requests by status: {dict(load.statuses)}")
+        expect("requests that failed", load.failures, [])
+        expect("no other status than 200 and 429", load.statuses.keys() <= {200, 429}, True)
+        expect("it runs the new file", os.path.samefile(f"/proc/{now}/exe", root / "usr/bin/stint"), True)
+        expect("admin listener", status_of("http://127.0.0.1:9901/readyz"), 200)
+        os.kill(now, signal.SIGTERM)
+        expect("it ends after SIGTERM", has_gone(now, 15), True)
+    (root / MAIN_PID).unlink()
+    (root / "run/notify").unlink()
+
+
 def restarts(root, deb, folder):
     say("what an upgrade asks systemd for (a stand-in)")
     log, systemctl, file = root / "systemctl.log", root / "usr/bin/systemctl", root / CONFFILE
@@ -180,6 +272,7 @@ def restarts(root, deb, folder):
     file.write_text(good + "nonsense: 1\n", "utf-8")
     expect("with one that the new binary refuses", asked("1000.4"), ([], True))
     file.write_text(good, "utf-8")
+    replaced(root, deb, folder)
     shutil.rmtree(root / "run/systemd")
     systemctl.unlink()
 
