@@ -149,7 +149,7 @@ bool CounterWriter::add(
         written.limit = limit;
     }
     const bool at_once = !written.former.pages.empty() && written.former.shards != limit->shards();
-    if (at_once && batch.bytes > most_bytes && !flush())
+    if (at_once && !batch.changes.empty() && !flush())
         return false;
     std::vector<limits::SavedPage> pages;
     for (std::size_t shard = 0; shard < limit->shards(); ++shard) {

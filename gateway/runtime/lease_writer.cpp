@@ -68,6 +68,7 @@ bool LeaseWriter::try_write(const locks::LockManager::Records& records) {
         stale_.clear();
         return true;
     } catch (const std::exception& exception) {
+        file_.close(); // ends a transaction that was begun
         file_.note_failure(exception.what());
         return false;
     }
@@ -95,7 +96,7 @@ void LeaseWriter::introduce(std::vector<state::Change>& changes) {
         changes.push_back(std::move(change));
 }
 
-void LeaseWriter::settle_introduced(bool done) {
+void LeaseWriter::settle_introduced(bool done) noexcept try {
     if (!introduced_)
         return;
     locks::LockManager::Records records = *std::exchange(introduced_, std::nullopt);
@@ -104,6 +105,7 @@ void LeaseWriter::settle_introduced(bool done) {
     stale_.clear();
     anew_ = false;
     locks_.written(records);
+} catch (const std::exception&) { // no memory: the next introduction tells all leases again
 }
 
 } // namespace stint::runtime

@@ -39,7 +39,7 @@ class LeaseWriter {
     void introduce(std::vector<state::Change>& changes);
     // Reports to the lock manager whether the transaction of introduce() was written. No effect if
     // introduce() added nothing.
-    void settle_introduced(bool done);
+    void settle_introduced(bool done) noexcept;
 
     // Returns the rows of these records, and that of the highest fencing number.
     [[nodiscard]] static std::vector<state::Change>

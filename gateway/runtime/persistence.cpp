@@ -303,6 +303,7 @@ void Persistence::try_to_write(bool last) {
     } catch (const std::exception& exception) {
         // The erasures of the round may be lost. The next one opens the file and replaces all rows.
         file_.close();
+        leases_.settle_introduced(false);
         changes_.settle(false);
         file_.note_failure(exception.what());
     }
