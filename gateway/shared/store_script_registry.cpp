@@ -148,13 +148,19 @@ if jump > 0 then
 end
 local function ordinal_of(name) return tonumber(name:match('^%d+')) or 0 end
 local ordinal, known_ordinal = ordinal_of(field.epoch or '0'), ordinal_of(known_epoch)
-if field.replid ~= replid or stepped or settled or foreign or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
+local is_later = known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0 -- what the caller knows
+if field.replid ~= replid or stepped or settled or foreign or is_later then
     if known_base >= 0 and not foreign then
         base = known_from()
     elseif foreign or not field.epoch then
         base = now
     elseif field.learned ~= field.epoch then
         base = since
+    end
+    -- The latest epoch that is not lost, if the caller knows a later one, until all have told.
+    if is_later and (field.former or '-') == '-' then
+        field.former = epoch or '0'
+        write.former = field.former
     end
     ordinal = math.max(ordinal, known_ordinal) + 1
     epoch = string.format('%d-%d', ordinal, wall)
@@ -247,7 +253,7 @@ local function learn()
         end
     end
     if confirmed then
-        field.learned, write.learned = epoch, epoch
+        field.learned, write.learned, write.former = epoch, epoch, '-'
         base, write.base = untold, string.format('%d', untold)
     end
 end

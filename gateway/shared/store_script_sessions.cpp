@@ -32,8 +32,14 @@ if op == 'beat' then
         end
         mine = add(me, gateway, state)
     end
+    -- One that is dead here may live in an epoch that this store has lost: that one began without a
+    -- word of its end.
+    local former = field.former or '-'
+    local lost = former ~= '-' and known_epoch ~= epoch and known_epoch ~= former and
+                 known_ordinal >= ordinal_of(former)
     for id, of in ARGV[13]:gmatch('(%S+):(%S+)') do
-        if not sessions[id] then add(id, of, 'a') end
+        local known = sessions[id]
+        if not known or (lost and known.state == 'd' and known.died < since) then add(id, of, 'a') end
     end
     mine.heard, mine.ttl = now, ttl
     if known_epoch == epoch then

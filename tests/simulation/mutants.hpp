@@ -29,7 +29,11 @@ inline constexpr Mutant mutants[] = {
      "session.died >= since and session.told ~= epoch", "false"},
     {"sessions join at once", "other.knows < session.joined", "false"},
     {"what sessions know of each other is not merged",
-     "if not sessions[id] then add(id, of, 'a') end", ""},
+     "if not known or (lost and known.state == 'd' and known.died < since) then add(id, of, 'a') "
+     "end",
+     ""},
+    {"who is dead in a former epoch stays so in all",
+     "or (lost and known.state == 'd' and known.died < since)", ""},
     {"the clock is believed", "now = math.max(known, seen)", "now = wall"},
     {"a step forward is believed", "math.min(now, seen + elapsed + slack)", "now"},
     {"a dead session's use does not age", "now >= session.died + span", "true"},

@@ -94,6 +94,23 @@ inline constexpr Scenario all[] = {
          });
          of.busy(0, ms(4060), ms(5500));
      }},
+    {"the store forgets a death, the gateway comes back, and the store forgets that", 2500ms,
+     "who is dead in a former epoch stays so in all",
+     [](Simulation& of) {
+         start_both(of);
+         of.at(ms(1000), [&] { of.trust(0); });
+         of.busy(1, ms(1500), ms(1600));
+         of.at(ms(1700), [&] { of.cut_off(1, ms(3300)); });
+         of.at(ms(2900), [&] { of.remember(); });
+         of.at(ms(3000), [&] { of.flush(); });
+         of.busy(1, ms(4600), ms(4900));
+         of.at(ms(5000), [&] {
+             of.cut_off(1, ms(11000));
+             of.fail_over();
+         });
+         of.busy(0, ms(5050), ms(7050));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 8s, 200},
     {"the store forgets a gateway that nobody else knows", 300ms, "sessions join at once",
      [](Simulation& of) {
          of.at(0, [&] { of.start(0); });
