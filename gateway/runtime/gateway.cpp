@@ -27,10 +27,6 @@ using namespace std::chrono_literals;
 // The start waits this long for the first DNS answers, then serves without the missing ones.
 constexpr auto first_resolution = 2s;
 
-// A process that takes over begins its sessions at the stores first, while the former one serves.
-constexpr auto longest_wait_for_stores = 20s;
-constexpr auto longest_wait_for_servers = 2s;
-
 constexpr std::string_view drain_begins = "stopping: finishing the requests in flight";
 
 std::size_t worker_count(const config::Config& config) {
@@ -153,9 +149,6 @@ Result<void, std::string> Gateway::start(FileContent read) {
             const Compiled trial = store_.compiled_from(
                 **loaded, changes_.overlay().limits(), store_.generation() + 1);
             resolve_names(trial.host_names, resolver_, control_);
-            store_.start_stores(**loaded);
-            return await_stores(
-                (*loaded)->stores, longest_wait_for_stores, longest_wait_for_servers);
         });
     if (!handed)
         return handed.error();
@@ -319,6 +312,10 @@ std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::O
 void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened) {
     const config::Config& config = loaded->config;
     listeners_.adopt(config, opened);
+    if (!config.stores.empty())
+        upgrade_.forbid(
+            "limits that gateways share (stores) are not handed over: restart instead",
+            SteadyTime::max());
     if (taking_over_ && !started_)
         taking_over_->keep(std::exchange(opened, {}));
     pool_.for_each([&](std::size_t number, Worker& worker) {

@@ -1,13 +1,9 @@
 #include "runtime/shared_stores.hpp"
 
-#include "net/clock.hpp"
 #include "runtime/token_file.hpp"
 #include "stores/counter_names.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <string>
-#include <thread>
 #include <utility>
 
 namespace stint::runtime {
@@ -19,8 +15,8 @@ class Making {
         const config::Config& config,
         const TlsObjects& tls,
         const std::filesystem::path& file,
-        const GatewayName& name)
-        : config_{config}, tls_{tls}, file_{file}, name_{name} {}
+        const KeyHasher& hasher)
+        : config_{config}, tls_{tls}, file_{file}, hasher_{hasher} {}
 
     stores::StoreSettings settings_of(const config::Store& store) {
         stores::StoreSettings settings;
@@ -39,7 +35,8 @@ class Making {
         settings.prefix = store.prefix;
         settings.timeout = store.timeout;
         settings.time_to_live = store.session;
-        settings.gateway = name_in_stores(config_, name_);
+        settings.gateway =
+            config_.gateway_id.empty() ? made_gateway_id(hasher_) : config_.gateway_id;
         settings.secret = content_of(store.secret_file);
         settings.assume_noeviction = store.assumes_noeviction;
         return settings;
@@ -74,7 +71,7 @@ class Making {
     const config::Config& config_;
     const TlsObjects& tls_;
     const std::filesystem::path& file_;
-    const GatewayName& name_;
+    const KeyHasher& hasher_;
 };
 
 } // namespace
@@ -83,34 +80,12 @@ std::string made_gateway_id(const KeyHasher& hasher) {
     return "gateway-" + stores::digits_of(hasher("gateway_id"));
 }
 
-// No gateway_id contains a tilde.
-std::string name_in_stores(const config::Config& config, const GatewayName& name) {
-    std::string text = config.gateway_id.empty() ? name.made : config.gateway_id;
-    return name.upgrades == 0 ? text : text + "~" + std::to_string(name.upgrades);
-}
-
-Result<void, std::string>
-await_stores(const SharedStores& stores, Duration most, Duration if_down) {
-    const SteadyTime begun = net::read_steady_clock();
-    for (const stores::StorePtr& each : stores)
-        for (stores::StoreState state = each->state(); !state.asking; state = each->state()) {
-            const std::string name = "store " + each->settings().name;
-            const Duration waited = net::read_steady_clock() - begun;
-            if (!state.up && waited >= if_down)
-                return name + " does not answer: " + state.last_error;
-            if (waited >= most)
-                return name + " gives this process no session yet";
-            std::this_thread::sleep_for(std::chrono::milliseconds{2});
-        }
-    return {};
-}
-
 Result<std::vector<stores::StoreSettings>, config::ConfigErrors> store_settings(
     const config::Config& config,
     const TlsObjects& tls,
     const std::filesystem::path& file,
-    const GatewayName& name) {
-    Making making{config, tls, file, name};
+    const KeyHasher& hasher) {
+    Making making{config, tls, file, hasher};
     std::vector<stores::StoreSettings> made;
     for (const config::Store& store : config.stores)
         made.push_back(making.settings_of(store));
@@ -123,9 +98,9 @@ Result<SharedStores, config::ConfigErrors> stores_of(
     const config::Config& config,
     const TlsObjects& tls,
     const std::filesystem::path& file,
-    const GatewayName& name,
+    const KeyHasher& hasher,
     stores::StoreRegistry& registry) {
-    auto settings = store_settings(config, tls, file, name);
+    auto settings = store_settings(config, tls, file, hasher);
     if (!settings)
         return std::move(settings.error());
     SharedStores made;

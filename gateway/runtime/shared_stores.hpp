@@ -3,14 +3,12 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "base/time.hpp"
 #include "config/load.hpp"
 #include "config/schema/schema.hpp"
 #include "runtime/tls_objects.hpp"
 #include "stores/store.hpp"
 #include "stores/store_registry.hpp"
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -24,29 +22,13 @@ using SharedStores = std::vector<stores::StorePtr>;
 // state file keeps: "gateway-" and 32 hexadecimal digits.
 [[nodiscard]] std::string made_gateway_id(const KeyHasher& hasher);
 
-// Tells a gateway from others, and a process from the one that it has replaced: both have sessions
-// at the stores for a while.
-struct GatewayName {
-    std::string made;           // made_gateway_id(), for a configuration without `gateway_id`
-    std::uint32_t upgrades = 0; // tried since the program was started by other means
-};
-
-// Returns the name in the stores: "edge-1", after one upgrade "edge-1~1".
-[[nodiscard]] std::string name_in_stores(const config::Config& config, const GatewayName& name);
-
-// Waits until all can be asked for shares: that takes a new session until all gateways know of it,
-// or those that have ended without a word are given up. Blocks. The error, in words: one cannot be
-// after `most`, or, if its server does not answer, after `if_down`.
-[[nodiscard]] Result<void, std::string>
-await_stores(const SharedStores& stores, Duration most, Duration if_down);
-
 // Returns the settings of the configuration's stores. file: the configuration file, for mistakes in
-// the files with secrets.
+// the files with secrets. hasher: as made_gateway_id().
 [[nodiscard]] Result<std::vector<stores::StoreSettings>, config::ConfigErrors> store_settings(
     const config::Config& config,
     const TlsObjects& tls,
     const std::filesystem::path& file,
-    const GatewayName& name);
+    const KeyHasher& hasher);
 
 // Returns the configuration's stores: those in force whose settings are the same, and others that
 // do not run yet. Otherwise as store_settings().
@@ -54,7 +36,7 @@ await_stores(const SharedStores& stores, Duration most, Duration if_down);
     const config::Config& config,
     const TlsObjects& tls,
     const std::filesystem::path& file,
-    const GatewayName& name,
+    const KeyHasher& hasher,
     stores::StoreRegistry& registry);
 
 } // namespace stint::runtime

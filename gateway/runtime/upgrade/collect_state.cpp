@@ -12,10 +12,6 @@
 namespace stint::runtime {
 namespace {
 
-bool is_lock(const limits::Limit& limit) {
-    return limit.identity().name.starts_with(lock_prefix);
-}
-
 void add_counters(const limits::Limit& limit, const SavedClock& now, HandedState& to) {
     const std::string identity = key_of(limit.identity());
     std::vector<limits::SavedPage> pages;
@@ -28,7 +24,7 @@ void add_counters(const limits::Limit& limit, const SavedClock& now, HandedState
 
 // Returns false if some slots cannot be told by key. The slots of locks are those of their leases.
 bool add_slots(const limits::Limit& limit, HandedState& to) {
-    if (is_lock(limit))
+    if (limit.identity().name.starts_with(lock_prefix))
         return true;
     limits::Limit::HeldSlots held;
     (void)limit.in_flight(&held);
@@ -75,15 +71,6 @@ Result<HandedState, std::string> collect_state(
     const KeyHasher::Key& key = registry.hasher().key();
     state.contents.own.push_back({Persistence::hash_key, {key.begin(), key.end()}});
     for (const limits::LimitPtr& limit : registry.alive()) {
-        // The session of this process keeps its share of a shared limit, and what is used of it.
-        // The new process has another session.
-        if (!limit->identity().store.empty()) {
-            if (is_lock(*limit) && limit->in_flight(nullptr) > 0)
-                return "lock " + limit->identity().name.substr(lock_prefix.size()) +
-                       " is shared by gateways, and held by a client of this one: its lease cannot "
-                       "be handed over";
-            continue;
-        }
         if (limit->identity().algorithm != limits::Algorithm::concurrency)
             add_counters(*limit, now, state);
         else if (!add_slots(*limit, state))

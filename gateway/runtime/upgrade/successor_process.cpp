@@ -236,8 +236,6 @@ void SuccessorProcess::given_back(
     Hash128 key,
     const limits::Receipt& receipt,
     std::uint64_t cost) noexcept try {
-    if (!limit.identity().store.empty())
-        return; // this process's share has it
     post_from_any_thread(
         {MessageKind::given_back, encode(GivenBack{key_of(limit.identity()), key, receipt, cost})});
 } catch (const std::exception&) { // the slot is free when this process ends

@@ -15,7 +15,6 @@
 #include <functional>
 #include <iterator>
 #include <string_view>
-#include <unistd.h>
 #include <utility>
 
 namespace stint::runtime {
@@ -78,15 +77,6 @@ Result<net::InheritedSockets, std::string> TakeOver::greet() {
         return "the running process hands over by version " + std::to_string(version) +
                ", and this program understands " + std::to_string(hand_over_version) +
                ": only with --cold it takes the sockets, and begins all counts anew";
-    GatewayName name = parts_.store.name_in_stores();
-    name.upgrades = static_cast<std::uint32_t>(::getpid()); // as the former name is not known
-    if (!cold_) {
-        name.made = in.take_text();
-        name.upgrades = in.take<std::uint32_t>();
-    }
-    if (!in.good())
-        return unexpected();
-    parts_.store.use_name_in_stores(std::move(name));
     std::vector<Descriptor> sockets;
     while (sockets.size() < count) {
         auto more = channel_.receive(longest_wait);
@@ -100,9 +90,8 @@ Result<net::InheritedSockets, std::string> TakeOver::greet() {
 }
 
 Result<std::optional<HandedState>, std::string>
-TakeOver::await_state(const std::function<Result<void, std::string>()>& rehearse) {
-    if (const auto rehearsed = rehearse(); !rehearsed)
-        return rehearsed.error();
+TakeOver::await_state(const std::function<void()>& rehearse) {
+    rehearse();
     Descriptor readable{::fcntl(channel_.descriptor(), F_DUPFD_CLOEXEC, 0)};
     if (readable.get() < 0)
         return std::string{"there are too few descriptors"};

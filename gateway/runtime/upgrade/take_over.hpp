@@ -55,7 +55,7 @@ class TakeOver {
     // process decides nothing until begin(), or the end of this one. Nothing: there is no state.
     // rehearse: called first, does what may fail or take long; no limit may live on.
     [[nodiscard]] Result<std::optional<HandedState>, std::string>
-    await_state(const std::function<Result<void, std::string>()>& rehearse);
+    await_state(const std::function<void()>& rehearse);
     // Keeps listening sockets until the clients are served who came before.
     void keep(ListenerSet::Opened listeners) { listeners_ = std::move(listeners); }
     // Takes what is in the state beside its rows, says that the state is taken, and waits until the
