@@ -32,7 +32,7 @@ inline constexpr Mutant mutants[] = {
      "if not known or (lost and known.state == 'd' and known.died < since) then add(id, of, 'a') "
      "end",
      ""},
-    {"who is dead in a former epoch stays so in all",
+    {"a session that was dead before the lost epochs stays dead",
      "or (lost and known.state == 'd' and known.died < since)", ""},
     {"the clock is believed", "now = math.max(known, seen)", "now = wall"},
     {"a step forward is believed", "math.min(now, seen + elapsed + slack)", "now"},

@@ -95,7 +95,7 @@ inline constexpr Scenario all[] = {
          of.busy(0, ms(4060), ms(5500));
      }},
     {"the store forgets a death, the gateway comes back, and the store forgets that", 2500ms,
-     "who is dead in a former epoch stays so in all",
+     "a session that was dead before the lost epochs stays dead",
      [](Simulation& of) {
          start_both(of);
          of.at(ms(1000), [&] { of.trust(0); });

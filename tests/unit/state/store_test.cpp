@@ -399,6 +399,8 @@ TEST_CASE("a file is moved aside under a name that nothing has, with its log") {
     const Folder folder;
     const WallTime time{1'700'000'000s};
     const std::string name = folder.file().string() + ".broken-20231114T221320Z";
+    replace(folder.file().string() + "2.broken-20231114T221320Z", "of another one");
+    CHECK_FALSE(was_moved_aside(folder.file()));
     for (const std::string& wanted : {name, name + "-2", name + "-3"}) {
         replace(folder.file(), "a");
         replace(folder.file().string() + "-wal", "b");
@@ -407,10 +409,12 @@ TEST_CASE("a file is moved aside under a name that nothing has, with its log") {
 
         REQUIRE(moved.has_value());
         CHECK(moved->string() == wanted);
+        CHECK(was_moved_aside(folder.file()));
         CHECK(bytes_of(wanted) == "a");
         CHECK(bytes_of(wanted + "-wal") == "b");
         CHECK_FALSE(fs::exists(folder.file()));
         CHECK_FALSE(fs::exists(folder.file().string() + "-wal"));
     }
     CHECK_FALSE(move_aside(folder.file(), time).has_value());
+    CHECK(was_moved_aside(folder.file().string() + "/of/no/folder")); // unknown: the safe answer
 }
