@@ -127,6 +127,7 @@ Session::Beaten Session::answered(const Reply& reply, SteadyTime sent, SteadyTim
     base_age_ = number_at(reply, 1) - number_at(reply, 6);
     base_at_ = now;
     member_list_ = text_at(reply, 7);
+    quiet_span_ = milliseconds{number_at(reply, 8)};
     ends_at_ = sent + terms_.time_to_live * 2 / 3;
     return result;
 }

@@ -56,6 +56,9 @@ class Session {
     [[nodiscard]] const std::string& epoch() const noexcept { return epoch_; }
     // True once the store has no doubt of what this epoch's gateways hold.
     [[nodiscard]] bool learned() const noexcept { return learned_; }
+    // Returns the span (span_of()) of the counters of which the store gives shares, by the latest
+    // reply: of what counts for longer it may have forgotten some. Negative: it gives none.
+    [[nodiscard]] Duration quiet_span() const noexcept { return quiet_span_; }
     // From this instant on the shares may not be used; it moves with each answered beat.
     [[nodiscard]] SteadyTime ends_at() const noexcept { return ends_at_; }
     [[nodiscard]] SteadyTime next_beat() const noexcept { return next_beat_; }
@@ -97,6 +100,7 @@ class Session {
     std::string epoch_ = "0"; // "0": none yet
     bool was_active_ = false; // at any time, so that it may have held shares
     bool learned_ = false;
+    Duration quiet_span_{-1};
     // All is known that was granted since so long before `base_at_`; ms. At least so long: a later
     // base is the safe one.
     std::int64_t base_age_ = 0;

@@ -93,6 +93,12 @@ Duration span_of(const SharedCounter& counter, Duration time_to_live) noexcept {
     return span * 11 / 10 + std::min<Duration>(std::chrono::milliseconds{250}, time_to_live / 4);
 }
 
+// The store adds how far the gateways' clocks may be apart where windows follow the wall clock.
+Duration quiet_span_for(const SharedCounter& counter, Duration time_to_live) noexcept {
+    const bool by_clock = counter.limit->identity().anchor == limits::Anchor::clock;
+    return span_of(counter, time_to_live) * 11 / 10 + (by_clock ? 1850ms : 250ms);
+}
+
 limits::LeaseCover* leases_of(const SharedCounter& counter) noexcept {
     limits::LeaseCover& leases = counter.limit->share_policy().leases();
     return leases.begun() ? &leases : nullptr;

@@ -148,8 +148,7 @@ if jump > 0 then
 end
 local function ordinal_of(name) return tonumber(name:match('^%d+')) or 0 end
 local ordinal, known_ordinal = ordinal_of(field.epoch or '0'), ordinal_of(known_epoch)
-local is_later = known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0 -- what the caller knows
-if field.replid ~= replid or stepped or settled or foreign or is_later then
+if field.replid ~= replid or stepped or settled or foreign or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
     if known_base >= 0 and not foreign then
         base = known_from()
     elseif foreign or not field.epoch then
@@ -157,10 +156,10 @@ if field.replid ~= replid or stepped or settled or foreign or is_later then
     elseif field.learned ~= field.epoch then
         base = since
     end
-    -- The latest epoch that is not lost, if the caller knows a later one, until all have told.
-    if is_later and (field.former or '-') == '-' then
-        field.former = epoch or '0'
-        write.former = field.former
+    -- The latest epochs of this store: a caller from another one knows of what the store has lost.
+    if epoch then
+        field.past = (epoch .. ' ' .. (field.past or '')):match('^%S+ ?%S* ?%S* ?%S*')
+        write.past = field.past
     end
     ordinal = math.max(ordinal, known_ordinal) + 1
     epoch = string.format('%d-%d', ordinal, wall)
@@ -253,9 +252,24 @@ local function learn()
         end
     end
     if confirmed then
-        field.learned, write.learned, write.former = epoch, epoch, '-'
+        field.learned, write.learned = epoch, epoch
         base, write.base = untold, string.format('%d', untold)
     end
+end
+
+-- Of counters with a longer span the store gives nothing: it may have forgotten what was used of them.
+local function quiet_span()
+    -- Who has told the base may not know of a gateway that lived longer: that one had been heard last
+    -- before the base, came back within its time in an epoch that is lost as well, and so once more.
+    if field.learned == epoch then return now - base - 2 * longest_ttl end
+    local longest = now - since - longest_ttl
+    -- A session that is heard, and whose shares are not, still uses them.
+    for _, session in pairs(sessions) do
+        local untold = is_from_before(session) and session.told ~= epoch
+        if untold and session.state ~= 'd' then return -1 end
+        if untold and session.died >= since then longest = math.min(longest, now - session.died) end
+    end
+    return longest
 end
 
 local function finish()

@@ -34,12 +34,11 @@ if op == 'beat' then
     end
     -- One that is dead here may live in an epoch that this store has lost: that one began without a
     -- word of its end.
-    local former = field.former or '-'
-    local lost = former ~= '-' and known_epoch ~= epoch and known_epoch ~= former and
-                 known_ordinal >= ordinal_of(former)
+    local lost = known_epoch ~= epoch and
+                 not (' ' .. (field.past or '') .. ' '):find(' ' .. known_epoch .. ' ', 1, true)
     for id, of in ARGV[13]:gmatch('(%S+):(%S+)') do
         local known = sessions[id]
-        if not known or (lost and known.state == 'd' and known.died < since) then add(id, of, 'a') end
+        if not known or (lost and known.state == 'd' and known.died <= since) then add(id, of, 'a') end
     end
     mine.heard, mine.ttl = now, ttl
     if known_epoch == epoch then
@@ -73,7 +72,8 @@ if op == 'beat' then
         end
     end
     local learned = field.learned == epoch and 1 or 0
-    return {'ok', now, epoch, mine.state, members, learned, known, table.concat(list, ' ')}
+    return {'ok', now, epoch, mine.state, members, learned, known, table.concat(list, ' '),
+            quiet_span()}
 end
 
 -- Pauses of cool-downs: a field for each, as "end left status". They need no session.

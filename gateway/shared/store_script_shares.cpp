@@ -70,16 +70,7 @@ if mine.span < span then
     mine.span = math.min(span, keep)
     save(mine)
 end
-local known_since = field.learned == epoch and base or since
-local quiet = now >= known_since + longest_ttl + span
--- A session that is heard, and whose shares are not, still uses them.
-if quiet and field.learned ~= epoch then
-    for _, session in pairs(sessions) do
-        local untold = is_from_before(session) and session.told ~= epoch
-        if untold and session.state ~= 'd' then quiet = false end
-        if untold and session.died >= since and now < session.died + span then quiet = false end
-    end
-end
+local quiet = span <= quiet_span()
 
 -- The number that was proposed last holds for all gateways.
 local renumbers = not counter.number or (propose == 1 and tonumber(counter.number) ~= number)

@@ -103,14 +103,57 @@ inline constexpr Scenario all[] = {
          of.at(ms(1700), [&] { of.cut_off(1, ms(3300)); });
          of.at(ms(2900), [&] { of.remember(); });
          of.at(ms(3000), [&] { of.flush(); });
-         of.busy(1, ms(4600), ms(4900));
-         of.at(ms(5000), [&] {
+         of.busy(1, ms(5450), ms(5540));
+         of.at(ms(5550), [&] {
              of.cut_off(1, ms(11000));
              of.fail_over();
          });
-         of.busy(0, ms(5050), ms(7050));
+         of.busy(0, ms(5600), ms(7900));
      },
-     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 8s, 200},
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 9s, 200},
+    {"the store falls back to an epoch with a higher number than the one it loses", 2500ms,
+     "epochs that are lost have higher numbers",
+     [](Simulation& of) {
+         start_both(of);
+         of.at(ms(1000), [&] { of.trust(0); });
+         of.busy(1, ms(1500), ms(1600));
+         of.at(ms(1700), [&] { of.cut_off(1, ms(3900)); });
+         for (const int at : {2000, 3300})
+             of.at(ms(at), [&] {
+                 of.remember();
+                 of.fail_over();
+             });
+         of.at(ms(3500), [&] { of.leave(0); });
+         of.at(ms(3600), [&] { of.remember(); });
+         of.at(ms(3700), [&] { of.flush(); });
+         of.at(ms(3710), [&] { of.start(2); });
+         of.busy(1, ms(8600), ms(8900));
+         of.at(ms(9000), [&] {
+             of.cut_off(1, ms(15000));
+             of.fail_over();
+         });
+         of.busy(2, ms(9050), ms(11050));
+     },
+     Scenario::Breaks::number, 10, 0, 3, limits::Anchor::first_request, false, 0, 0, 12s, 200},
+    {"the store forgets all twice, and a gateway is heard by nobody else in between", 300ms,
+     "a gateway that nobody knows has ended soon",
+     [](Simulation& of) {
+         of.at(0, [&] { of.start(0, 10s); });
+         of.at(ms(500), [&] { of.trust(0); });
+         of.busy(0, ms(2000), ms(31600));
+         of.at(ms(20000), [&] {
+             of.flush();
+             of.cut_off(0, ms(24700));
+         });
+         of.at(ms(20010), [&] { of.start(1, 10s); });
+         of.at(ms(21200), [&] { of.cut_off(1, ms(25950)); });
+         of.at(ms(25900), [&] {
+             of.cut_off(0, ms(60000));
+             of.flush();
+         });
+         of.busy(1, ms(31150), ms(33000));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 35s, 200},
     {"the store forgets a gateway that nobody else knows", 300ms, "sessions join at once",
      [](Simulation& of) {
          of.at(0, [&] { of.start(0); });
@@ -472,7 +515,7 @@ inline constexpr Scenario all[] = {
      },
      Scenario::Breaks::number, 1, 0, 3, limits::Anchor::first_request, true, 0, 0, 8s},
     // Gateway 1 grants leases for half as long.
-    {"the store forgets leases that last for longer than others grant, and their gateway dies", 6s,
+    {"the store forgets leases that last for longer than others grant, and their gateway dies", 12s,
      "the longest lease of others is not known",
      [](Simulation& of) {
          start_both(of);
@@ -484,9 +527,9 @@ inline constexpr Scenario all[] = {
              of.fail_over();
              of.kill(0);
          });
-         of.busy(1, ms(71'100), ms(82'000));
+         of.busy(1, ms(71'100), ms(92'000));
      },
-     Scenario::Breaks::number, 8, 0, 2, limits::Anchor::first_request, true, 0, 0, 83s, 100},
+     Scenario::Breaks::number, 8, 0, 2, limits::Anchor::first_request, true, 0, 0, 93s, 100},
     {"gateways leave one after the other, each with its burst used, and those with a lower burst "
      "call",
      300ms, "a share counts for as long as the caller's burst says",
