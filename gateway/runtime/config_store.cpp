@@ -71,7 +71,7 @@ Result<ConfigStore::ReadApart, config::ConfigErrors> ConfigStore::read_apart() c
     const auto tls = load_tls(*config, file_, in_force_->tls, ticket_keys_);
     if (!tls)
         return tls.error();
-    const auto stores = store_settings(*config, *tls, file_, registry_.hasher());
+    const auto stores = store_settings(*config, *tls, file_, name_in_stores());
     if (!stores)
         return stores.error();
     return ReadApart{std::move(*config), std::move(*text)};
@@ -101,7 +101,7 @@ Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::loaded(config::Config
     auto tls = load_tls(config, file_, in_force_->tls, ticket_keys_);
     if (!tls)
         return std::move(tls).error();
-    auto stores = stores_of(config, *tls, file_, registry_.hasher(), stores_);
+    auto stores = stores_of(config, *tls, file_, name_in_stores(), stores_);
     if (!stores)
         return std::move(stores).error();
     return std::make_shared<const LoadedConfig>(
@@ -144,6 +144,10 @@ void ConfigStore::put_in_force(LoadedConfigPtr loaded, Compiled compiled) {
     in_force_ = std::move(loaded);
     compiled_ = std::move(compiled);
     stores_.keep(in_force_->stores);
+}
+
+GatewayName ConfigStore::name_in_stores() const {
+    return name_ ? *name_ : GatewayName{made_gateway_id(registry_.hasher())};
 }
 
 void ConfigStore::stop_stores() noexcept {

@@ -104,6 +104,11 @@ class ConfigStore {
     // Replaces the configuration in force. A limit that the new one does not name lives on until
     // the last request that holds it has ended.
     void put_in_force(LoadedConfigPtr loaded, Compiled compiled);
+    // Starts the stores of a configuration before it is put in force.
+    void start_stores(const LoadedConfig& loaded) { stores_.keep(loaded.stores); }
+    // Returns this gateway's name in the stores: by default one without upgrades.
+    [[nodiscard]] GatewayName name_in_stores() const;
+    void use_name_in_stores(GatewayName name) { name_ = std::move(name); }
     // Stops the stores, which return this gateway's shares of limits. Call it before the workers
     // end, because the stores post answers to them.
     void stop_stores() noexcept;
@@ -127,6 +132,7 @@ class ConfigStore {
     const net::Executor control_;
     upstream::EndpointRegistry endpoints_;
     stores::StoreRegistry stores_;
+    std::optional<GatewayName> name_;
     observe::MetricSlots slots_;
     const std::shared_ptr<tls::TicketKeys> ticket_keys_;
     LoadedConfigPtr in_force_;

@@ -7,6 +7,7 @@
 #include "runtime/process.hpp"
 #include "runtime/reload_effects.hpp"
 #include "runtime/saved_changes.hpp"
+#include "runtime/upgrade/collect_state.hpp"
 #include "runtime/worker_updates.hpp"
 
 #include <spdlog/spdlog.h>
@@ -144,12 +145,13 @@ Result<void, std::string> Gateway::start(FileContent read) {
             return others.error();
     use(**loaded);
     Result<std::optional<HandedState>, std::string> handed = std::optional<HandedState>{};
-    if (taking_over_)
-        handed = taking_over_->await_state([&] {
-            const Compiled trial = store_.compiled_from(
-                **loaded, changes_.overlay().limits(), store_.generation() + 1);
-            resolve_names(trial.host_names, resolver_, control_);
-        });
+    if (taking_over_) {
+        const auto rehearsed = taking_over_->rehearse(
+            **loaded, [this](const auto& names) { resolve_names(names, resolver_, control_); });
+        if (!rehearsed)
+            return rehearsed.error();
+        handed = taking_over_->await_state();
+    }
     if (!handed)
         return handed.error();
     if (config().state || *handed) {
@@ -161,8 +163,8 @@ Result<void, std::string> Gateway::start(FileContent read) {
                 "limits have started closed (on_start), which is not handed over: restart instead",
                 SteadyTime::max());
         // Makes the stores again: this gateway's name in them is derived from a key that the state
-        // file keeps.
-        if (!config().stores.empty())
+        // file keeps. One that takes over has a name, and sessions.
+        if (!config().stores.empty() && !taking_over_)
             if (auto named = store_.read_certificates())
                 loaded = std::move(named);
     }
@@ -312,10 +314,8 @@ std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::O
 void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened) {
     const config::Config& config = loaded->config;
     listeners_.adopt(config, opened);
-    if (!config.stores.empty())
-        upgrade_.forbid(
-            "limits that gateways share (stores) are not handed over: restart instead",
-            SteadyTime::max());
+    if (std::string why = reason_to_restart(config); !why.empty())
+        upgrade_.forbid(std::move(why), SteadyTime::max());
     if (taking_over_ && !started_)
         taking_over_->keep(std::exchange(opened, {}));
     pool_.for_each([&](std::size_t number, Worker& worker) {

@@ -15,8 +15,8 @@ class Making {
         const config::Config& config,
         const TlsObjects& tls,
         const std::filesystem::path& file,
-        const KeyHasher& hasher)
-        : config_{config}, tls_{tls}, file_{file}, hasher_{hasher} {}
+        const GatewayName& name)
+        : config_{config}, tls_{tls}, file_{file}, name_{name} {}
 
     stores::StoreSettings settings_of(const config::Store& store) {
         stores::StoreSettings settings;
@@ -35,8 +35,7 @@ class Making {
         settings.prefix = store.prefix;
         settings.timeout = store.timeout;
         settings.time_to_live = store.session;
-        settings.gateway =
-            config_.gateway_id.empty() ? made_gateway_id(hasher_) : config_.gateway_id;
+        settings.gateway = name_in_stores(config_, name_);
         settings.secret = content_of(store.secret_file);
         settings.assume_noeviction = store.assumes_noeviction;
         return settings;
@@ -71,7 +70,7 @@ class Making {
     const config::Config& config_;
     const TlsObjects& tls_;
     const std::filesystem::path& file_;
-    const KeyHasher& hasher_;
+    const GatewayName& name_;
 };
 
 } // namespace
@@ -80,12 +79,18 @@ std::string made_gateway_id(const KeyHasher& hasher) {
     return "gateway-" + stores::digits_of(hasher("gateway_id"));
 }
 
+// No gateway_id contains a tilde.
+std::string name_in_stores(const config::Config& config, const GatewayName& name) {
+    std::string text = config.gateway_id.empty() ? name.made : config.gateway_id;
+    return name.upgrades == 0 ? text : text + "~" + std::to_string(name.upgrades);
+}
+
 Result<std::vector<stores::StoreSettings>, config::ConfigErrors> store_settings(
     const config::Config& config,
     const TlsObjects& tls,
     const std::filesystem::path& file,
-    const KeyHasher& hasher) {
-    Making making{config, tls, file, hasher};
+    const GatewayName& name) {
+    Making making{config, tls, file, name};
     std::vector<stores::StoreSettings> made;
     for (const config::Store& store : config.stores)
         made.push_back(making.settings_of(store));
@@ -98,9 +103,9 @@ Result<SharedStores, config::ConfigErrors> stores_of(
     const config::Config& config,
     const TlsObjects& tls,
     const std::filesystem::path& file,
-    const KeyHasher& hasher,
+    const GatewayName& name,
     stores::StoreRegistry& registry) {
-    auto settings = store_settings(config, tls, file, hasher);
+    auto settings = store_settings(config, tls, file, name);
     if (!settings)
         return std::move(settings.error());
     SharedStores made;

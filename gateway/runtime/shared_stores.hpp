@@ -9,6 +9,7 @@
 #include "stores/store.hpp"
 #include "stores/store_registry.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -22,13 +23,23 @@ using SharedStores = std::vector<stores::StorePtr>;
 // state file keeps: "gateway-" and 32 hexadecimal digits.
 [[nodiscard]] std::string made_gateway_id(const KeyHasher& hasher);
 
+// Tells a gateway from others, and a process from the one that it has replaced: both have sessions
+// at the stores for a while.
+struct GatewayName {
+    std::string made;           // made_gateway_id(), for a configuration without `gateway_id`
+    std::uint32_t upgrades = 0; // tried since the program was started by other means
+};
+
+// Returns the name in the stores: "edge-1", after one upgrade "edge-1~1".
+[[nodiscard]] std::string name_in_stores(const config::Config& config, const GatewayName& name);
+
 // Returns the settings of the configuration's stores. file: the configuration file, for mistakes in
-// the files with secrets. hasher: as made_gateway_id().
+// the files with secrets.
 [[nodiscard]] Result<std::vector<stores::StoreSettings>, config::ConfigErrors> store_settings(
     const config::Config& config,
     const TlsObjects& tls,
     const std::filesystem::path& file,
-    const KeyHasher& hasher);
+    const GatewayName& name);
 
 // Returns the configuration's stores: those in force whose settings are the same, and others that
 // do not run yet. Otherwise as store_settings().
@@ -36,7 +47,7 @@ using SharedStores = std::vector<stores::StorePtr>;
     const config::Config& config,
     const TlsObjects& tls,
     const std::filesystem::path& file,
-    const KeyHasher& hasher,
+    const GatewayName& name,
     stores::StoreRegistry& registry);
 
 } // namespace stint::runtime

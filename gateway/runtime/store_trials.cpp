@@ -22,7 +22,7 @@ Result<StoreTrials, config::ConfigErrors> try_stores(
     const auto tls = load_tls(config, file, {}, std::make_shared<tls::TicketKeys>(SteadyTime{}));
     if (!tls)
         return tls.error();
-    auto settings = store_settings(config, *tls, file, KeyHasher{});
+    auto settings = store_settings(config, *tls, file, {.made = "check"});
     if (!settings)
         return std::move(settings.error());
     if (!name.empty())

@@ -111,6 +111,12 @@ StoreState Store::state() const {
     return shared_->state.get();
 }
 
+bool Store::gives(
+    const limits::LimitPtr& limit, const limits::Numbers& numbers, const StoreState& by) const {
+    const shared::SharedCounter counter{.limit = limit, .numbers = numbers};
+    return shared::quiet_span_for(counter, settings().time_to_live) <= by.quiet_span;
+}
+
 const StoreCounters& Store::counters() const noexcept {
     return shared_->counters;
 }

@@ -65,6 +65,10 @@ class Store final : public limits::ShareSource, public limits::PauseExchange {
     [[nodiscard]] bool trust() noexcept;
 
     [[nodiscard]] StoreState state() const;
+    // True if the store gives shares of the limit to a key with these numbers, by this state of it.
+    // False: it may have forgotten what gateways hold.
+    [[nodiscard]] bool gives(
+        const limits::LimitPtr& limit, const limits::Numbers& numbers, const StoreState& by) const;
     [[nodiscard]] const StoreCounters& counters() const noexcept;
     [[nodiscard]] std::size_t limits() const noexcept; // that it serves
     [[nodiscard]] std::size_t locks() const;           // among them

@@ -320,6 +320,7 @@ void StoreLoop::publish(const Now& now) {
          .session_name = session.terms().session,
          .epoch = session.epoch(),
          .learned = session.learned(),
+         .quiet_span = session.quiet_span(),
          .ends_at = session.ends_at(),
          .asking = stood_.asking,
          .counters = shares_.counters(),

@@ -34,6 +34,7 @@ struct StoreState {
     std::string session_name = {};
     std::string epoch = {};
     bool learned = false;     // see shared::Session::learned()
+    Duration quiet_span{-1};  // see shared::Session::quiet_span()
     SteadyTime ends_at = {};  // from this instant on no share may be used
     bool asking = false;      // wants go to the store
     std::size_t counters = 0; // counters with a share, or with a want

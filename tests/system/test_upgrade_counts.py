@@ -7,6 +7,7 @@ import time
 import unittest
 
 from support.client import RawClient, fetch
+from support.ended_requests import EndedRequests
 from support.locks_client import LockClient, locks_config
 from support.messages import response_bytes
 from support.permits_client import PermitClient, permits_port, post
@@ -94,36 +95,17 @@ class Counts(UpgradeTest):
             self.assertEqual(self.of_key(stint, "a"), 7 * number)
 
 
-class Slots(UpgradeTest):
-    """A cap of 4, and requests that end one by one as the test says."""
+class Slots(EndedRequests, UpgradeTest):
+    """A cap of 4."""
 
     def setUp(self):
         super().setUp()
-        self.ends = {}
-        self.under_way = []
         self.upstream = self.start_upstream(self.script)
-        self.addCleanup(lambda: [each.set() for each in self.ends.values()])
         self.stint = self.upgradable_before(
             self.upstream, limits={"cap": {"concurrent": 4}}, route_limits=["cap"], timeouts={"drain": "60s"})
 
-    def script(self, connection):
-        while True:
-            request = connection.read_request()
-            end = self.ends.setdefault(request.target, threading.Event())
-            self.under_way.append(request.target)
-            end.wait(60)
-            connection.send(response_bytes())
-
     def begin(self, name: str) -> RawClient:
-        client = RawClient(self.stint.port)
-        self.addCleanup(client.close)
-        client.send_request(target=name)
-        wait_until(lambda: name in self.under_way, f"{name} is under way")
-        return client
-
-    def end(self, name: str, client) -> None:
-        self.ends[name].set()
-        self.assertEqual(client.read_response().status, 200)
+        return super().begin(self.stint, name)
 
     def assert_full(self) -> None:
         self.assertEqual(self.stint.admin.limit("cap")["in_flight"], 4)

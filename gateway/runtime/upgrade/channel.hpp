@@ -14,7 +14,7 @@ namespace stint::runtime {
 
 // The number of the formats of all messages and of what State contains. A process hands over only
 // to one of the same number: see Hello.
-inline constexpr std::uint32_t hand_over_version = 1;
+inline constexpr std::uint32_t hand_over_version = 2;
 
 // The meaning of a message. The first three are the same in every version.
 enum class MessageKind : std::uint8_t {

@@ -59,6 +59,14 @@ void add_leases(locks::LockManager& locks, HandedState& to) {
 
 } // namespace
 
+std::string reason_to_restart(const config::Config& config) {
+    for (const config::Limit& limit : config.limits)
+        if (limit.lock && limit.shared)
+            return "gateways share lock " + std::string{lock_name(limit.name)} +
+                   ", whose leases are not handed over: restart instead";
+    return {};
+}
+
 Result<HandedState, std::string> collect_state(
     const limits::Registry& registry,
     const permits::ReportedCooldowns& reported,
@@ -71,6 +79,10 @@ Result<HandedState, std::string> collect_state(
     const KeyHasher::Key& key = registry.hasher().key();
     state.contents.own.push_back({Persistence::hash_key, {key.begin(), key.end()}});
     for (const limits::LimitPtr& limit : registry.alive()) {
+        // The session of this process keeps its share of a shared limit, and what is used of it.
+        // The new process has another session.
+        if (!limit->identity().store.empty())
+            continue;
         if (limit->identity().algorithm != limits::Algorithm::concurrency)
             add_counters(*limit, now, state);
         else if (!add_slots(*limit, state))

@@ -24,4 +24,9 @@ namespace stint::runtime {
     const ConfigStore& store,
     const Persistence* persistence);
 
+// Returns why a process cannot be replaced that has this configuration, or has had it; else "". The
+// leases of locks that gateways share are not handed over; nor is the wait for those which a lock
+// had before it was shared, or while it was.
+[[nodiscard]] std::string reason_to_restart(const config::Config& config);
+
 } // namespace stint::runtime

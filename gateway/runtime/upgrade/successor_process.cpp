@@ -236,21 +236,23 @@ void SuccessorProcess::given_back(
     Hash128 key,
     const limits::Receipt& receipt,
     std::uint64_t cost) noexcept try {
+    if (!limit.identity().store.empty())
+        return; // this process's share has it
     post_from_any_thread(
         {MessageKind::given_back, encode(GivenBack{key_of(limit.identity()), key, receipt, cost})});
 } catch (const std::exception&) { // the slot is free when this process ends
 }
 
 void SuccessorProcess::tell_pauses_of(limits::CooldownSet& cooldowns, SteadyTime now) {
-    if (cooldowns.is_shared())
-        return;
     const auto known = cooldowns.by_key();
-    {
-        const std::lock_guard lock{mutex_};
-        for (const auto& [key, cooldown] : known)
-            keys_.emplace(cooldown.get(), key);
+    if (!cooldowns.is_shared()) { // else the store tells of those to come
+        {
+            const std::lock_guard lock{mutex_};
+            for (const auto& [key, cooldown] : known)
+                keys_.emplace(cooldown.get(), key);
+        }
+        cooldowns.share_by(shared_from_this(), now);
     }
-    cooldowns.share_by(shared_from_this(), now);
     for (const auto& [key, cooldown] : known) // also those that others have told this process of
         if (const limits::CooldownState state = cooldown->state(now);
             state.phase == limits::CooldownState::Phase::paused)

@@ -3,6 +3,8 @@
 #include "base/bytes.hpp"
 #include "net/clock.hpp"
 #include "net/types.hpp"
+#include "runtime/upgrade/await_stores.hpp"
+#include "runtime/upgrade/collect_state.hpp"
 #include "runtime/upgrade/successor_process.hpp"
 #include "runtime/worker_updates.hpp"
 
@@ -15,6 +17,7 @@
 #include <functional>
 #include <iterator>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 
 namespace stint::runtime {
@@ -24,6 +27,9 @@ using namespace std::chrono_literals;
 
 // The former process has time limits of its own, and ends this one then.
 constexpr Duration longest_wait = 10min;
+
+// The former process serves while this one begins sessions at the stores.
+constexpr StoreWaits waits_for_stores{.most = 20s, .if_down = 2s};
 
 // Clients that connect anew wait no longer than that for those that are handed over.
 constexpr std::chrono::seconds longest_before_listening{2};
@@ -77,6 +83,15 @@ Result<net::InheritedSockets, std::string> TakeOver::greet() {
         return "the running process hands over by version " + std::to_string(version) +
                ", and this program understands " + std::to_string(hand_over_version) +
                ": only with --cold it takes the sockets, and begins all counts anew";
+    GatewayName name = parts_.store.name_in_stores();
+    name.upgrades = static_cast<std::uint32_t>(::getpid()); // as the former name is not known
+    if (!cold_) {
+        name.made = in.take_text();
+        name.upgrades = in.take<std::uint32_t>();
+    }
+    if (!in.good())
+        return unexpected();
+    parts_.store.use_name_in_stores(std::move(name));
     std::vector<Descriptor> sockets;
     while (sockets.size() < count) {
         auto more = channel_.receive(longest_wait);
@@ -89,9 +104,27 @@ Result<net::InheritedSockets, std::string> TakeOver::greet() {
     return net::InheritedSockets{std::move(sockets), std::move(own_files)};
 }
 
-Result<std::optional<HandedState>, std::string>
-TakeOver::await_state(const std::function<void()>& rehearse) {
-    rehearse();
+Result<void, std::string> TakeOver::rehearse(const LoadedConfig& loaded, const Resolve& resolve) {
+    std::string why_not = cold_ ? std::string{} : reason_to_restart(loaded.config);
+    if (!why_not.empty())
+        return why_not;
+    const Compiled trial = parts_.store.compiled_from(
+        loaded, parts_.changes.overlay().limits(), parts_.store.generation() + 1);
+    resolve(trial.host_names);
+    return begin_sessions(loaded, trial);
+}
+
+Result<void, std::string>
+TakeOver::begin_sessions(const LoadedConfig& loaded, const Compiled& trial) {
+    parts_.store.start_stores(loaded);
+    auto given = await_stores(loaded.config, trial, loaded.stores, waits_for_stores);
+    if (given || !cold_)
+        return given;
+    spdlog::warn("upgrade: {}", given.error()); // as after any other start
+    return {};
+}
+
+Result<std::optional<HandedState>, std::string> TakeOver::await_state() {
     Descriptor readable{::fcntl(channel_.descriptor(), F_DUPFD_CLOEXEC, 0)};
     if (readable.get() < 0)
         return std::string{"there are too few descriptors"};

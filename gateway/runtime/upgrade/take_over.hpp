@@ -39,8 +39,8 @@ struct TakeOverParts {
     OperatorChanges& changes;
 };
 
-// Used by the control thread alone. The steps in their order: greet(), await_state(), begin(),
-// serve(). Errors are human-readable lines.
+// Used by the control thread alone. The steps in their order: greet(), rehearse(), await_state(),
+// begin(), serve(). Errors are human-readable lines.
 class TakeOver {
   public:
     // Returns nothing if no process is to be replaced. cold: also one whose state this process does
@@ -49,13 +49,17 @@ class TakeOver {
     from(const config::Environment& environment, const TakeOverParts& parts, bool cold);
     TakeOver(Channel channel, const TakeOverParts& parts, bool cold);
 
+    using Resolve = std::function<void(const upstream::Resolver::Names&)>;
+
     // Receives the listening sockets, blocking.
     [[nodiscard]] Result<net::InheritedSockets, std::string> greet();
+    // Does what may fail or take long, while the other process serves: compiles the configuration,
+    // resolves its names by `resolve`, begins sessions at its stores. Blocks. No limit lives on.
+    [[nodiscard]] Result<void, std::string>
+    rehearse(const LoadedConfig& loaded, const Resolve& resolve);
     // Says that this process can serve, and waits for the state, blocking. From then on the other
     // process decides nothing until begin(), or the end of this one. Nothing: there is no state.
-    // rehearse: called first, does what may fail or take long; no limit may live on.
-    [[nodiscard]] Result<std::optional<HandedState>, std::string>
-    await_state(const std::function<void()>& rehearse);
+    [[nodiscard]] Result<std::optional<HandedState>, std::string> await_state();
     // Keeps listening sockets until the clients are served who came before.
     void keep(ListenerSet::Opened listeners) { listeners_ = std::move(listeners); }
     // Takes what is in the state beside its rows, says that the state is taken, and waits until the
@@ -73,6 +77,8 @@ class TakeOver {
     void await_end(std::function<void()> ended);
 
   private:
+    [[nodiscard]] Result<void, std::string>
+    begin_sessions(const LoadedConfig& loaded, const Compiled& trial);
     void await_message();
     void take(Message message);
     void take_connection(Message message);

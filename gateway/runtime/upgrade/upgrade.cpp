@@ -106,6 +106,10 @@ Result<void, std::string> Upgrade::send_sockets(std::vector<Descriptor> sockets)
     put(hello.body, static_cast<std::uint32_t>(files.size()));
     for (const std::string& each : files)
         put_text(hello.body, each);
+    const GatewayName name = parts_.store.name_in_stores();
+    put_text(hello.body, name.made);
+    // The session of one that was given up may live on for a while.
+    put(hello.body, name.upgrades + ++tried_);
     ErrorCode failed = process_->send(hello, longest_send);
     for (auto next = sockets.begin(); next != sockets.end() && !failed;) {
         const auto count =

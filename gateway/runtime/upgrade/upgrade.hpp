@@ -14,6 +14,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -96,6 +97,7 @@ class Upgrade {
     // Shared with the cool-downs that tell it of pauses.
     std::shared_ptr<SuccessorProcess> process_;                 // null: no upgrade has begun
     std::vector<std::pair<SteadyTime, std::string>> forbidden_; // until then, why
+    std::uint32_t tried_ = 0;                                   // number of processes started
     bool missed_reload_ = false;
     bool done_ = false;
 };

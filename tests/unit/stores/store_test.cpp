@@ -97,6 +97,32 @@ TEST_CASE("a gateway that has ended is forgotten soon, also one that lived throu
     await([&] { return sessions() == 1; }, "the gateway that has ended is not forgotten");
 }
 
+TEST_CASE("a new store says of which limits it gives shares: of short ones, of all if trusted") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    Gateway gateway{settings(server, "a")};
+    Terms hourly;
+    hourly.name = "hourly";
+    hourly.per = 1h;
+    Client other{gateway.store, hourly};
+    gateway.store.serve(other.limit(), OnStoreFailure::share);
+    const auto gives = [&](Client& of) {
+        return gateway.store.gives(of.limit(), {100, 0}, gateway.store.state());
+    };
+    gateway.await_session(SessionState::active);
+    CHECK_FALSE(gives(gateway.client));
+    await([&] { return gives(gateway.client); }, "the short window is never over");
+    gateway.client.want();
+    await([&] { return gateway.client.ask().answers == 1; }, "no answer");
+    CHECK(gateway.client.admitted());
+    CHECK_FALSE(gives(other));
+    CHECK_FALSE(other.admitted());
+    CHECK(gateway.store.trust());
+    await([&] { return gives(other); }, "the store does not trust");
+    await([&] { return other.admitted(); }, "no share"); // a call in vain delays the next one
+}
+
 TEST_CASE("a server that is down cannot be told to trust") {
     if (no_server())
         return;
