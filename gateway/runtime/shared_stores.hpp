@@ -27,7 +27,9 @@ using SharedStores = std::vector<stores::StorePtr>;
 // at the stores for a while.
 struct GatewayName {
     std::string made;           // made_gateway_id(), for a configuration without `gateway_id`
-    std::uint32_t upgrades = 0; // tried since the program was started by other means
+    // Tried since the program was started by other means. The store gives a process a session beside
+    // those with lower numbers, and to no process with a lower one or the same.
+    std::uint32_t upgrades = 0;
 };
 
 // Returns the name in the stores: "edge-1", after one upgrade "edge-1~1".

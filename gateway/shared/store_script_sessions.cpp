@@ -5,6 +5,12 @@ namespace stint::shared {
 
 std::string_view store_script_sessions() noexcept {
     return R"lua(
+-- "edge-1~2" is a process that replaces edge-1 and edge-1~1; both live for a while.
+local function process_of(gateway)
+    local name, number = gateway:match('^(.+)~(%d+)$')
+    return name or gateway, tonumber(number or 0)
+end
+
 if op == 'beat' then
     -- ARGV: ..., gateway, knows, told, confirms, state, members as "id:gateway id:gateway", the
     -- caller's wall clock.
@@ -24,8 +30,11 @@ if op == 'beat' then
         return {'dead', now, epoch}
     end
     if not mine then
+        local name, number = process_of(gateway)
         for _, other in pairs(sessions) do
-            if other.gateway == gateway and other.state ~= 'd' and now - other.heard < ttl / 3 then
+            local its_name, its_number = process_of(other.gateway)
+            local is_same = its_name == name and its_number >= number
+            if is_same and other.state ~= 'd' and now - other.heard < ttl / 3 then
                 finish()
                 return {'taken', now, epoch, other.id}
             end

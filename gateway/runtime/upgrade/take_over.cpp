@@ -17,7 +17,6 @@
 #include <functional>
 #include <iterator>
 #include <string_view>
-#include <unistd.h>
 #include <utility>
 
 namespace stint::runtime {
@@ -84,8 +83,9 @@ Result<net::InheritedSockets, std::string> TakeOver::greet() {
                ", and this program understands " + std::to_string(hand_over_version) +
                ": only with --cold it takes the sockets, and begins all counts anew";
     GatewayName name = parts_.store.name_in_stores();
-    name.upgrades = static_cast<std::uint32_t>(::getpid()); // as the former name is not known
-    if (!cold_) {
+    if (cold_) { // a number above the former one, which is not known
+        name.upgrades = static_cast<std::uint32_t>(net::read_clocks().wall.time_since_epoch() / 1s);
+    } else {
         name.made = in.take_text();
         name.upgrades = in.take<std::uint32_t>();
     }

@@ -43,6 +43,28 @@ TEST_CASE("a second process with a gateway's name has no session until the first
     second.await_admission();
 }
 
+TEST_CASE("a process that replaces a gateway has a session beside it, and keeps others out") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    Gateway former{settings(server, "gw-1")};
+    former.await_admission();
+    Gateway next{settings(server, "gw-1~9")};
+    next.await_session(SessionState::active);
+    next.await_admission();
+    CHECK(former.store.state().session == SessionState::active);
+    Gateway last{settings(server, "gw-1~10")};
+    last.await_session(SessionState::active);
+    former.store.stop();
+    next.store.stop();
+    for (const auto* const name : {"gw-1", "gw-1~9", "gw-1~10"}) {
+        Gateway other{settings(server, name)};
+        other.await_session(SessionState::taken);
+    }
+    Gateway another{settings(server, "gw-2")};
+    another.await_session(SessionState::active);
+}
+
 TEST_CASE("a gateway has no session while others of another protocol live, then begins an epoch") {
     if (no_server())
         return;
