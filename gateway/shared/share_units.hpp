@@ -43,8 +43,8 @@ charge_on(const SharedCounter& counter, const limits::Numbers& numbers) noexcept
 // whose last third is no more used. Of a lock the longest lease, without a margin: a
 // third of the session's time to live is one.
 [[nodiscard]] Duration span_of(const SharedCounter& counter, Duration time_to_live) noexcept;
-// Returns the session's least quiet_span() with which the store gives shares of the counter: its
-// own margins are added to the span.
+// Returns a quiet_span() of the session with which the store gives shares of the counter, whatever
+// margins it adds to the span.
 [[nodiscard]] Duration quiet_span_for(const SharedCounter& counter, Duration time_to_live) noexcept;
 // Returns the leases of the lock that the counter's slots are; null if it is no lock.
 [[nodiscard]] limits::LeaseCover* leases_of(const SharedCounter& counter) noexcept;

@@ -139,7 +139,11 @@ if moving ~= (field.moving == '1') then write.moving = moving and '1' or '0' end
 -- knows the base: nothing was granted without it. How long ago that was it tells by its own clock:
 -- that of a store which has lost everything begins anew.
 local function known_from()
-    return now - math.max(seen + elapsed - known_base, 0)
+    local from = now - math.max(seen + elapsed - known_base, 0)
+    -- One that was last here within a time to live of its base cannot know who came back since then,
+    -- in epochs that are lost: who was heard until now lives for two thirds of a time to live.
+    if seen < known_base + longest_ttl then from = math.max(from, now - longest_ttl / 4) end
+    return math.floor(from)
 end
 local replid = redis.call('INFO', 'replication'):match('master_replid:(%x+)')
 local epoch, since, base = field.epoch, tonumber(field.since or 0) + jump, tonumber(field.base or 0) + jump
@@ -148,7 +152,8 @@ if jump > 0 then
 end
 local function ordinal_of(name) return tonumber(name:match('^%d+')) or 0 end
 local ordinal, known_ordinal = ordinal_of(field.epoch or '0'), ordinal_of(known_epoch)
-if field.replid ~= replid or stepped or settled or foreign or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
+local lost = known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0 -- the caller's
+if field.replid ~= replid or stepped or settled or foreign or lost then
     if known_base >= 0 and not foreign then
         base = known_from()
     elseif foreign or not field.epoch then
@@ -259,10 +264,8 @@ end
 
 -- Of counters with a longer span the store gives nothing: it may have forgotten what was used of them.
 local function quiet_span()
-    -- Who has told the base may not know of a gateway that lived longer: that one had been heard last
-    -- before the base, came back within its time in an epoch that is lost as well, and so once more.
-    if field.learned == epoch then return now - base - 2 * longest_ttl end
-    local longest = now - since - longest_ttl
+    local longest = now - (field.learned == epoch and base or since) - longest_ttl
+    if field.learned == epoch then return longest end
     -- A session that is heard, and whose shares are not, still uses them.
     for _, session in pairs(sessions) do
         local untold = is_from_before(session) and session.told ~= epoch

@@ -33,7 +33,9 @@ if op == 'beat' then
         local name, number = process_of(gateway)
         for _, other in pairs(sessions) do
             local its_name, its_number = process_of(other.gateway)
-            local is_same = its_name == name and its_number >= number
+            -- The former process comes back when the store has forgotten it: that one has been active.
+            local is_later = its_number > number and confirms == 'n'
+            local is_same = its_name == name and (its_number == number or is_later)
             if is_same and other.state ~= 'd' and now - other.heard < ttl / 3 then
                 finish()
                 return {'taken', now, epoch, other.id}
@@ -43,11 +45,11 @@ if op == 'beat' then
     end
     -- One that is dead here may live in an epoch that this store has lost: that one began without a
     -- word of its end.
-    local lost = known_epoch ~= epoch and
-                 not (' ' .. (field.past or '') .. ' '):find(' ' .. known_epoch .. ' ', 1, true)
+    local unknown = known_epoch ~= epoch and
+                    not (' ' .. (field.past or '') .. ' '):find(' ' .. known_epoch .. ' ', 1, true)
     for id, of in ARGV[13]:gmatch('(%S+):(%S+)') do
         local known = sessions[id]
-        if not known or (lost and known.state == 'd' and known.died <= since) then add(id, of, 'a') end
+        if not known or (unknown and known.state == 'd' and known.died <= since) then add(id, of, 'a') end
     end
     mine.heard, mine.ttl = now, ttl
     if known_epoch == epoch then

@@ -103,14 +103,14 @@ inline constexpr Scenario all[] = {
          of.at(ms(1700), [&] { of.cut_off(1, ms(3300)); });
          of.at(ms(2900), [&] { of.remember(); });
          of.at(ms(3000), [&] { of.flush(); });
-         of.busy(1, ms(5450), ms(5540));
-         of.at(ms(5550), [&] {
+         of.busy(1, ms(4600), ms(4900));
+         of.at(ms(5000), [&] {
              of.cut_off(1, ms(11000));
              of.fail_over();
          });
-         of.busy(0, ms(5600), ms(7900));
+         of.busy(0, ms(5050), ms(7050));
      },
-     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 9s, 200},
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 8s, 200},
     {"the store falls back to an epoch with a higher number than the one it loses", 2500ms,
      "epochs that are lost have higher numbers",
      [](Simulation& of) {
@@ -136,7 +136,7 @@ inline constexpr Scenario all[] = {
      },
      Scenario::Breaks::number, 10, 0, 3, limits::Anchor::first_request, false, 0, 0, 12s, 200},
     {"the store forgets all twice, and a gateway is heard by nobody else in between", 300ms,
-     "a gateway that nobody knows has ended soon",
+     "who vouches knows of all that live",
      [](Simulation& of) {
          of.at(0, [&] { of.start(0, 10s); });
          of.at(ms(500), [&] { of.trust(0); });
@@ -154,6 +154,30 @@ inline constexpr Scenario all[] = {
          of.busy(1, ms(31150), ms(33000));
      },
      Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 35s, 200},
+    {"the store forgets all three times, and each gateway is heard only while the other is not", 300ms,
+     "who vouches knows of all that live",
+     [](Simulation& of) {
+         of.at(0, [&] { of.start(0, 10s); });
+         of.at(ms(500), [&] { of.trust(0); });
+         of.busy(0, ms(2000), ms(44500));
+         of.at(ms(20000), [&] {
+             of.flush();
+             of.cut_off(0, ms(24700));
+         });
+         of.at(ms(20010), [&] { of.start(1, 10s); });
+         of.at(ms(21200), [&] { of.cut_off(1, ms(25950)); });
+         of.at(ms(25900), [&] {
+             of.cut_off(0, ms(31540));
+             of.flush();
+         });
+         of.at(ms(31500), [&] { of.cut_off(1, ms(36950)); });
+         of.at(ms(36900), [&] {
+             of.cut_off(0, ms(90000));
+             of.flush();
+         });
+         of.busy(1, ms(41400), ms(44500));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 45s, 200},
     {"the store forgets a gateway that nobody else knows", 300ms, "sessions join at once",
      [](Simulation& of) {
          of.at(0, [&] { of.start(0); });
@@ -249,16 +273,18 @@ inline constexpr Scenario all[] = {
          of.at(ms(3800), [&] { of.flush(); });
          of.busy(0, ms(3900), ms(4600));
      }},
-    {"the same, and the store's clock is ahead of the former one's", 900ms,
+    {"the same, and the store's clock is ahead of the former one's", 2500ms,
      "the age of what is known is told by a clock that began anew",
      [](Simulation& of) {
          start_both(of);
+         of.at(ms(1000), [&] { of.trust(0); });
          of.at(ms(2200), [&] { of.step_store_clock(5s); });
-         of.busy(1, ms(2500), ms(3600));
+         of.busy(1, ms(3500), ms(3600));
          of.at(ms(3600), [&] { of.leave(1); });
-         of.at(ms(3800), [&] { of.flush(); });
-         of.busy(0, ms(3900), ms(4600));
-     }},
+         of.at(ms(4900), [&] { of.flush(); });
+         of.busy(0, ms(5000), ms(5950));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 6s, 200},
     {"the store forgets that a gateway was heard", 300ms,
      "sessions of the former epoch die by their former beats",
      [](Simulation& of) {
@@ -515,7 +541,7 @@ inline constexpr Scenario all[] = {
      },
      Scenario::Breaks::number, 1, 0, 3, limits::Anchor::first_request, true, 0, 0, 8s},
     // Gateway 1 grants leases for half as long.
-    {"the store forgets leases that last for longer than others grant, and their gateway dies", 12s,
+    {"the store forgets leases that last for longer than others grant, and their gateway dies", 6s,
      "the longest lease of others is not known",
      [](Simulation& of) {
          start_both(of);
@@ -527,9 +553,9 @@ inline constexpr Scenario all[] = {
              of.fail_over();
              of.kill(0);
          });
-         of.busy(1, ms(71'100), ms(92'000));
+         of.busy(1, ms(71'100), ms(82'000));
      },
-     Scenario::Breaks::number, 8, 0, 2, limits::Anchor::first_request, true, 0, 0, 93s, 100},
+     Scenario::Breaks::number, 8, 0, 2, limits::Anchor::first_request, true, 0, 0, 83s, 100},
     {"gateways leave one after the other, each with its burst used, and those with a lower burst "
      "call",
      300ms, "a share counts for as long as the caller's burst says",
