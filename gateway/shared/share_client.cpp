@@ -113,7 +113,14 @@ std::uint64_t ShareClient::hold_for(ShareCounter& counter, std::uint64_t share, 
     const bool lower = share < counter.held;
     if (share != counter.share || lower)
         use_share(counter, share, now);
-    return lower ? counter.hold_with(counter.share, now) : counter.held;
+    if (!lower)
+        return counter.held;
+    if (!leaving_ || !has_parts(counter.of))
+        return counter.hold_with(counter.share, now);
+    // Nothing is admitted any more, so others get all but the parts that pay off what is owed.
+    counter.held = counter.hold_of_debt(now);
+    slow_down(counter, now);
+    return counter.held;
 }
 
 Wanted ShareClient::want(

@@ -42,6 +42,11 @@ std::uint64_t ShareCounter::hold_with(std::uint64_t units, const Now& now) const
     return used <= capacity(units) ? std::min(units, held) : held;
 }
 
+std::uint64_t ShareCounter::hold_of_debt(const Now& now) const {
+    const std::uint64_t owed = in_use(now);
+    return owed >= capacity(held) ? held : std::min(held, units_for(of, owed, number));
+}
+
 // A paced request that waits, waits for its share's pace.
 bool ShareCounter::is_used_up(const Now& now) const {
     return of.pace || in_use(now) + wants.cost() > capacity(share);

@@ -86,6 +86,9 @@ struct ShareCounter {
     // span that counts, at most the former share. A token bucket keeps all that is held until its
     // debt is no more than the new burst.
     [[nodiscard]] std::uint64_t hold_with(std::uint64_t units, const Now& now) const;
+    // Returns the parts of a token bucket whose burst is what is owed, of those that are held: they
+    // pay it off in the time in which a whole bucket fills.
+    [[nodiscard]] std::uint64_t hold_of_debt(const Now& now) const;
     // True if the share has no room for any of the wants.
     [[nodiscard]] bool is_used_up(const Now& now) const;
     [[nodiscard]] bool in_demand(SteadyTime now) const noexcept { return wants.go_on(now); }

@@ -32,12 +32,11 @@ void Store::start() {
     }
 }
 
-void Store::stop(Duration bound) noexcept {
+void Store::stop(Duration silence) noexcept {
     shared_->inbox.close();
     if (!thread_.joinable())
         return;
-    const SteadyTime deadline = net::read_steady_clock() + bound;
-    if (!net::post(loop_->executor(), [this, deadline] { loop_->stop(deadline); }))
+    if (!net::post(loop_->executor(), [this, silence] { loop_->stop(silence); }))
         loop_->abort();
     thread_.join();
 }

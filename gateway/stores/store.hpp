@@ -33,10 +33,11 @@ class Store final : public limits::ShareSource, public limits::PauseExchange {
     // Begins to connect. Requires: start() was not called before. Throws std::system_error without
     // a thread. Control thread.
     void start();
-    // Answers all wants, tells the other gateways that this one has gone, and ends. Blocks for
-    // `bound` at most, and some 3 us for each counter that has a share then. What the store has not
-    // heard by then, it learns when the session's time to live is over. Idempotent. Control thread.
-    void stop(Duration bound = std::chrono::seconds{1}) noexcept;
+    // Answers all wants, tells the other gateways that this one has gone, and ends. Blocks until
+    // the store knows; at most until it has been silent for `silence`, or for ten times as long,
+    // and some 3 us for each counter that has a share then. What the store has not heard by then,
+    // it learns when the session's time to live is over. Idempotent. Control thread.
+    void stop(Duration silence = std::chrono::seconds{1}) noexcept;
 
     // Divides the limit from now on: a key without a share admits nothing. on_failure may differ
     // from the former call's. The limit has no other user yet, unless a store has served it before.

@@ -152,9 +152,11 @@ void StoreLoop::on_down(const redis::Failure& why) {
     });
 }
 
-void StoreLoop::stop(SteadyTime deadline) noexcept {
-    turn([&](const Now&) {
-        leave_by_ = deadline;
+void StoreLoop::stop(Duration silence) noexcept {
+    turn([&](const Now& now) {
+        leave_by_ = now.steady + silence;
+        last_leave_by_ = now.steady + 10 * silence;
+        longest_silence_ = silence;
         waiting_.answer_all(limits::ShareAnswer::failed);
     });
 }
@@ -285,9 +287,9 @@ void StoreLoop::note_session_state(SteadyTime now) {
     const StoreSettings& settings = shared_.settings;
     if (state == SessionState::taken)
         spdlog::error(
-            "store {}: another process is gateway {} there: this one has no share of any limit "
-            "until "
-            "that has ended, or has been silent for {} ms. Each gateway needs a name of its own",
+            "store {}: another process is gateway {} there, or was and was killed: this one has no "
+            "share of any limit until that has ended, or has been silent for {} ms. Each gateway "
+            "needs a name of its own",
             settings.name, settings.gateway, settings.time_to_live / 3 / 1ms);
     else if (state == SessionState::foreign)
         spdlog::error(

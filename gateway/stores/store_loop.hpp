@@ -59,8 +59,8 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     void trust() noexcept; // as Store::trust()
     void tell_pauses() noexcept;
     // Answers all wants, gives all shares back, ends the session, and then run(): when the store
-    // knows, or at the deadline.
-    void stop(SteadyTime deadline) noexcept;
+    // knows, or as Store::stop() says.
+    void stop(Duration silence) noexcept;
 
   private:
     using Timer = net::asio::basic_waitable_timer<
@@ -126,8 +126,10 @@ class StoreLoop final : private redis::StoreClient::Watcher,
     ServedLimits::Standing stood_;
     SteadyTime published_at_{};
     SteadyTime next_look_at_locks_{};
-    bool has_news_ = false;                      // to be published at once
-    std::optional<SteadyTime> leave_by_;         // stop() was called
+    bool has_news_ = false;              // to be published at once
+    std::optional<SteadyTime> leave_by_; // stop() was called; each reply moves it
+    SteadyTime last_leave_by_{};
+    Duration longest_silence_{};
     std::unique_ptr<redis::PrimaryWatch> watch_; // null: the address is known
     std::unique_ptr<redis::StoreClient> client_; // goes first
 };

@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ void StoreLoop::send(shared::Call call) {
 
 void StoreLoop::replied(std::uint64_t call, const redis::Reply& reply, const Now& now) {
     const bool of_pauses = PauseTeller::owns(call);
+    if (reply && leave_by_)
+        leave_by_ = std::min(last_leave_by_, now.steady + longest_silence_);
     if (reply && reply->is_list() && of_pauses)
         return pauses_.answered(reply_of(*reply), now.steady);
     if (reply && reply->is_list())

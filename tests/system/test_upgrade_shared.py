@@ -97,6 +97,23 @@ class Windows(SharedUpgrade):
                     stint.stop()
 
 
+class Buckets(SharedUpgrade):
+    def test_a_bucket_owes_what_was_used_and_no_more(self):
+        stint = self.gateway({"all": {"requests": 60, "per": "10m", "algorithm": "token_bucket", "shared": "main",
+                                      "key": "header:X-Key"}}, name="edge-0", store={"timeout": "1s"})
+        self.wait_until_ready(stint)
+        self.trust(stint)
+        used = {"one": 1, "some": 15, "most": 40}
+        for key, count in used.items():
+            self.assertEqual(self.statuses(stint, count, fields=[("X-Key", key)]), [200] * count)
+        self.upgrade(stint)
+        stint.await_former()
+        for key, count in used.items():
+            left = self.statuses(stint, 61 - count, fields=[("X-Key", key)])
+            self.assertGreaterEqual(left.count(200), 59 - count)  # rounded up
+            self.assertEqual(left[-1], 429)
+
+
 class Store(SharedUpgrade):
     def test_the_session_that_the_process_has_begun_before_it_takes_over_is_the_one_it_goes_on_with(self):
         authority = Authority(self.new_folder())
@@ -138,16 +155,68 @@ class Store(SharedUpgrade):
         self.assertEqual(self.statuses(stint, 1), [200])
 
     def test_a_process_that_fails_leaves_no_session_behind(self):
-        other = Redis(self)
-        session = {"session": "60s", "timeout": "1s"}
-        [stint] = self.gateways(1, HOURLY, stores={
-            "main": {"redis": self.redis.address, **session}, "other": {"redis": other.address, **session}})
+        stint, other = self.with_two_stores()
         other.kill()
         self.upgrade_in_vain(stint, "store other does not answer")
         other.start()
-        wait_until(lambda: all(store["state"] == "ready" for store in stint.admin.get("/stores")["stores"]),
-                   "the other store is back", 20)
+        self.await_both(stint)
         self.upgrade(stint)  # else it would take a minute
+
+    def test_a_process_that_fails_while_its_stores_come_and_go_exits_in_order(self):
+        stint, other = self.with_two_stores()
+        other.kill()
+        stint.signal(signal.SIGUSR2)
+        wait_until(lambda: stint.log().count("the session is active") == 3, "the new process has a session")
+        self.redis.stop()
+        time.sleep(2.3)  # it has given up, and waits a second for the store that stands still
+        other.start()
+        wait_until(lambda: "this one serves on: it has exited with 1" in stint.log(), f"the end; {stint.log()}", 20)
+        self.redis.go_on()
+
+    def with_two_stores(self):
+        other = Redis(self)
+        session = {"session": "60s", "timeout": "1s"}
+        [stint] = self.gateways(1, {**HOURLY, "more": {"requests": 10, "per": "1h", "shared": "other"}}, stores={
+            "main": {"redis": self.redis.address, **session}, "other": {"redis": other.address, **session}})
+        self.await_both(stint)
+        self.assertEqual(stint.admin.request("POST", "/stores/other/trust").status, 202)
+        self.await_both(stint, learned=True)
+        return stint, other
+
+    def await_both(self, stint, learned=False):
+        wait_until(lambda: all(store["state"] == "ready" and store["session"]["learned"] >= learned
+                               for store in stint.admin.get("/stores")["stores"]), "both stores", 20)
+
+    def test_a_process_that_is_not_ready_in_time_leaves_no_session_behind(self):
+        [stint] = self.gateways(1, HOURLY, trust=False, store={"session": "60s"},
+                                within={"arguments": ["--upgrade-timeout", "2"]})
+        self.upgrade_in_vain(stint, "gives nothing of limit all yet")
+        self.assertIn("it was not ready in time", stint.log())
+        self.trust(stint)
+        self.upgrade(stint)
+
+    def test_a_stop_during_an_upgrade_leaves_no_session_behind(self):
+        [stint] = self.gateways(1, HOURLY, trust=False, store={"session": "60s"})
+        stint.signal(signal.SIGUSR2)
+        wait_until(lambda: stint.log().count("the session is active") == 2, "the new process has a session")
+        stint.stop()
+        stint.start()
+        self.wait_until_ready(stint)
+
+    def test_a_new_process_ends_at_once_when_the_old_one_has_been_killed(self):
+        [stint] = self.gateways(1, HOURLY, trust=False)
+        stint.signal(signal.SIGUSR2)
+        wait_until(lambda: stint.log().count("the session is active") == 2, "the new process has a session")
+        stint.kill()
+        wait_until(lambda: not stint.others(), "the new process has ended", 5)
+        stint.start()
+
+    def test_one_that_has_the_name_of_another_gateway_is_not_replaced(self):
+        [first] = self.gateways(1, HOURLY)
+        second = self.gateway(HOURLY, name="edge-0")
+        wait_until(lambda: self.store(second)["session"]["state"] == "taken", "the name is taken")
+        self.upgrade_in_vain(second, "store main: another process is gateway edge-0 there")
+        self.upgrade(first)
 
 
 class Slots(EndedRequests, SharedUpgrade):
@@ -191,7 +260,7 @@ class Cooldowns(SharedUpgrade):
             lambda: [name for name in self.redis.command("KEYS", "*").split() if name.endswith(":p")],
             "the store knows of the pause")
         self.redis.command("DEL", names)
-        self.upgrade(stint)
+        stint.upgrade()
         self.assertEqual(fetch(stint.port, target="/after").status, 429)
         self.assertEqual(len(upstream.requests), 1)
 
@@ -230,7 +299,7 @@ class Locks(SharedUpgrade):
         stint.write({**before, "locks": self.LOCK})
         self.upgrade_in_vain(stint, "gateways share lock jobs")
         stint.write(before)
-        self.upgrade(stint)
+        stint.upgrade()
         self.assertEqual(caller.acquire("jobs", wait_ms=0).status, 409)
         self.assertEqual(caller.release("jobs", lease.body["lease"]).status, 204)
 

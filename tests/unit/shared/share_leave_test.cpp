@@ -38,6 +38,26 @@ TEST_CASE("a gateway that leaves gives up what is not in use, then ends its sess
     CHECK(gateway.client.leave(gateway.now));
 }
 
+TEST_CASE("a gateway that leaves keeps of a bucket what is owed, and pays that off as slowly") {
+    Gateway gateway;
+    gateway.limit = Gateway::make_limit(limits::Algorithm::token_bucket, 10s);
+    gateway.join();
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(gateway.sync_reply(10, 10));
+    for (int i = 0; i < 3; ++i)
+        CHECK(gateway.request().allowed());
+    CHECK_FALSE(gateway.client.leave(gateway.now));
+    gateway.client.tick(gateway.now);
+    CHECK(gateway.hold() == "3");
+    for (const auto* const left : {"3", "2"}) { // a whole bucket would have paid all off by then
+        gateway.client.failed(gateway.last("sync").number, gateway.now);
+        gateway.pass(3s);
+        gateway.client.tick(gateway.now);
+        CHECK(gateway.hold() == left);
+    }
+    CHECK_FALSE(gateway.request().allowed());
+}
+
 TEST_CASE("a gateway that leaves while a call is on its way gives up what that brings") {
     Gateway gateway;
     gateway.join();

@@ -65,6 +65,37 @@ TEST_CASE("a process that replaces a gateway has a session beside it, and keeps 
     another.await_session(SessionState::active);
 }
 
+TEST_CASE(
+    "a process that is replaced comes back beside the other one when the store forgets both") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    auto lasting = settings(server, "gw");
+    lasting.time_to_live = 5s;
+    Gateway former{lasting};
+    former.await_admission();
+    const std::string session = former.store.state().session_name;
+    lasting.gateway = "gw~1";
+    Gateway next{lasting};
+    next.await_session(SessionState::active);
+    const std::string field = "s:" + next.store.state().session_name;
+    const std::string line = ask(server, "HGET '{test}:r' " + field);
+    next.store.stop();
+    // It lives, in another epoch, and the former process is forgotten.
+    (void)ask(
+        server, "EVAL \"redis.call('HDEL', KEYS[1], ARGV[1]) redis.call('HSET', KEYS[1], 'epoch', "
+                "'1-1', ARGV[2], ARGV[3])\" 1 '{test}:r' s:" +
+                    session + " " + field + " '" + line.substr(0, line.size() - 1) + "'");
+    await(
+        [&] {
+            CHECK(former.store.state().session != SessionState::taken);
+            return contains(ask(server, "HKEYS '{test}:r'"), session) &&
+                   former.store.state().session == SessionState::active;
+        },
+        "the former process is kept out");
+    CHECK(former.store.state().session_name == session);
+}
+
 TEST_CASE("a gateway has no session while others of another protocol live, then begins an epoch") {
     if (no_server())
         return;
@@ -143,6 +174,31 @@ TEST_CASE("a new store says of which limits it gives shares: of short ones, of a
     CHECK(gateway.store.trust());
     await([&] { return gives(other); }, "the store does not trust");
     await([&] { return other.admitted(); }, "no share"); // a call in vain delays the next one
+}
+
+TEST_CASE("a gateway with many shares ends its session in order, however long that takes") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    Gateway gateway{settings(server, "a")};
+    gateway.await_admission();
+    Terms terms;
+    terms.key = "header x-key";
+    terms.per = 1h;
+    std::vector<std::unique_ptr<Client>> clients;
+    CHECK(gateway.store.trust());
+    for (int i = 0; i < 6000; ++i) {
+        clients.push_back(std::make_unique<Client>(gateway.store, terms, std::to_string(i)));
+        gateway.store.serve(clients.back()->limit(), OnStoreFailure::share);
+        clients.back()->want();
+        if (i % 500 == 499)
+            await([&] { return clients.back()->ask().answers == 1; }, "no answer");
+    }
+    for (const auto& each : clients)
+        await([&] { return each->ask().answers == 1; }, "no answer");
+    const std::string session = gateway.store.state().session_name;
+    gateway.store.stop(100ms); // of silence
+    CHECK(contains(ask(server, "HGET '{test}:r' s:" + session), " d "));
 }
 
 TEST_CASE("a server that is down cannot be told to trust") {
