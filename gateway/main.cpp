@@ -92,15 +92,19 @@ int run(const std::string& file, const UpgradeOptions& options) {
         return bad_configuration;
     // The operational log goes to standard error, because standard output is for the access log.
     spdlog::set_default_logger(spdlog::stderr_color_mt("stint"));
-    runtime::Gateway gateway{
-        std::move(*config), file, runtime::environment_variable, program(file, options)};
-    admin::Server admin{gateway};
-    gateway.add(admin);
-    if (const auto started = gateway.start(std::move(read.file)); !started)
-        return give_up(started.error());
-    admin.start();
-    gateway.run();
-    return ok;
+    Result<void, std::string> started;
+    { // the gateway's threads log, so it ends before the log does
+        runtime::Gateway gateway{
+            std::move(*config), file, runtime::environment_variable, program(file, options)};
+        admin::Server admin{gateway};
+        gateway.add(admin);
+        started = gateway.start(std::move(read.file));
+        if (started) {
+            admin.start();
+            gateway.run();
+        }
+    }
+    return started ? ok : give_up(started.error());
 }
 
 int replay(const simulate::Options& options) {

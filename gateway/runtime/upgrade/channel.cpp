@@ -86,6 +86,15 @@ Result<std::pair<Channel, Channel>> Channel::pair() {
     return std::pair{Channel{Descriptor{ends[0]}}, Channel{Descriptor{ends[1]}}};
 }
 
+void Channel::shut() const noexcept {
+    ::shutdown(socket_.get(), SHUT_RDWR);
+}
+
+bool Channel::peer_has_gone() const noexcept {
+    pollfd poll{.fd = socket_.get(), .events = POLLRDHUP, .revents = 0};
+    return ::poll(&poll, 1, 0) > 0 && (poll.revents & (POLLRDHUP | POLLHUP)) != 0;
+}
+
 ErrorCode Channel::send_now(const Message& message) {
     auto kind = static_cast<std::uint8_t>(message.kind);
     Descriptor file;

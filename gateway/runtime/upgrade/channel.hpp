@@ -47,6 +47,10 @@ class Channel {
     [[nodiscard]] static Result<std::pair<Channel, Channel>> pair();
 
     [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
+    // Tells the other end that this one has gone, also while copies of the descriptor are open.
+    void shut() const noexcept;
+    // True if the other end has gone. It may have left messages.
+    [[nodiscard]] bool peer_has_gone() const noexcept;
 
     // Sends without waiting: the error is would_block if there is no room, and then the message
     // stays as it was. A message that the other end can never take (no memory) is another error.

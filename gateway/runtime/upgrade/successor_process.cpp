@@ -30,6 +30,7 @@ using namespace std::chrono_literals;
 
 constexpr int descriptor_of_child = 3;
 constexpr auto longest_ending = 1s;
+constexpr auto longest_end = 3s;
 constexpr auto between_tries = 10ms;
 
 // True if the system lacks something for now, such as room for descriptors on their way.
@@ -124,6 +125,12 @@ SuccessorProcess::SuccessorProcess(
 
 SuccessorProcess::~SuccessorProcess() {
     if (!released_)
+        end();
+}
+
+void SuccessorProcess::end() noexcept {
+    channel_.shut();
+    if (!await_exit(longest_end))
         kill();
 }
 
@@ -135,14 +142,18 @@ void SuccessorProcess::kill() noexcept {
     }
 }
 
-std::string SuccessorProcess::ending() noexcept {
-    const SteadyTime until = net::read_steady_clock() + longest_ending;
+bool SuccessorProcess::await_exit(Duration most) noexcept {
+    const SteadyTime until = net::read_steady_clock() + most;
     while (!ended_ && net::read_steady_clock() < until) {
         ended_ = ::waitpid(process_, &status_, WNOHANG) == process_;
         if (!ended_)
             ::usleep(1000);
     }
-    if (!ended_)
+    return ended_;
+}
+
+std::string SuccessorProcess::ending() noexcept {
+    if (!await_exit(longest_ending))
         return "it has closed its end";
     if (WIFSIGNALED(status_))
         return "it was ended by signal " + std::to_string(WTERMSIG(status_));

@@ -36,7 +36,7 @@ class SuccessorProcess final : public server::Successor,
     // names. arguments: the first is the program's file. The error is one human-readable line.
     [[nodiscard]] static Result<std::unique_ptr<SuccessorProcess>, std::string>
     start(boost::asio::io_context& control, const std::vector<std::string>& arguments);
-    // Ends the process, unless release() was called.
+    // Ends the process as end() does, unless release() was called.
     ~SuccessorProcess() override;
     SuccessorProcess(const SuccessorProcess&) = delete;
     SuccessorProcess& operator=(const SuccessorProcess&) = delete;
@@ -63,7 +63,10 @@ class SuccessorProcess final : public server::Successor,
     void tell_pauses_of(limits::CooldownSet& cooldowns, SteadyTime now);
     // The process lives on when this object ends.
     void release() noexcept { released_ = true; }
-    // Ends the process, and waits for its end. Idempotent.
+    // Lets the process end itself, which takes it a second for each store, and kills it if it does
+    // not. Waits for its end. Idempotent.
+    void end() noexcept;
+    // Ends the process at once, and waits for its end. Idempotent.
     void kill() noexcept;
     // Returns how the process has ended, for people; waits for that for a moment.
     [[nodiscard]] std::string ending() noexcept;
@@ -94,6 +97,7 @@ class SuccessorProcess final : public server::Successor,
     void send_posted();
     void await_room();
     void retry_later();
+    [[nodiscard]] bool await_exit(Duration most) noexcept;
 
     boost::asio::io_context& control_;
     Channel channel_;

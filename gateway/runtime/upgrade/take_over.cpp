@@ -117,7 +117,9 @@ Result<void, std::string> TakeOver::rehearse(const LoadedConfig& loaded, const R
 Result<void, std::string>
 TakeOver::begin_sessions(const LoadedConfig& loaded, const Compiled& trial) {
     parts_.store.start_stores(loaded);
-    auto given = await_stores(loaded.config, trial, loaded.stores, waits_for_stores);
+    auto given = await_stores(loaded.config, trial, loaded.stores, waits_for_stores, [this] {
+        return channel_.peer_has_gone();
+    });
     if (given || !cold_)
         return given;
     spdlog::warn("upgrade: {}", given.error()); // as after any other start

@@ -75,7 +75,14 @@ std::string Upgrade::refusal() const {
     const SteadyTime now = net::read_steady_clock();
     const auto found =
         std::ranges::find_if(forbidden_, [now](const auto& each) { return each.first > now; });
-    return found != forbidden_.end() ? found->second : "";
+    if (found != forbidden_.end())
+        return found->second;
+    // The new process would have another name, and a session in place of that one.
+    for (const stores::StorePtr& each : parts_.store.in_force()->stores)
+        if (each->state().session == shared::SessionState::taken)
+            return "store " + each->settings().name + ": another process is gateway " +
+                   each->settings().gateway + " there";
+    return "";
 }
 
 Result<void, std::string> Upgrade::start() {
@@ -139,11 +146,13 @@ void Upgrade::hand_over(bool with_state) {
     parts_.openings.hold();
     const auto pause = parts_.pool.pause();
     Result<void, std::string> handed = "the workers are too busy";
+    bool takes = false; // the new process may be taking the state, and open its file
     if (pause->await(parts_.pool.size(), longest_stop)) {
         try {
             if (parts_.persistence)
                 parts_.persistence->finish();
-            handed = with_state ? send_state() : Result<void, std::string>{};
+            takes = !with_state;
+            handed = with_state ? send_state(takes) : Result<void, std::string>{};
             if (handed)
                 handed = await_taken();
         } catch (const std::exception& failure) { // no memory
@@ -156,7 +165,8 @@ void Upgrade::hand_over(bool with_state) {
             (net::read_steady_clock() - begun) / 1ms);
         return leave(*pause, with_state);
     }
-    process_->kill(); // before the state file is opened again
+    if (takes)
+        process_->kill(); // before the state file is opened again
     if (parts_.persistence)
         parts_.persistence->go_on();
     pause->end({});
@@ -164,12 +174,14 @@ void Upgrade::hand_over(bool with_state) {
     fail(handed.error());
 }
 
-Result<void, std::string> Upgrade::send_state() {
+// begun: set once the new process may have some of it.
+Result<void, std::string> Upgrade::send_state(bool& begun) {
     const auto state = collect_state(
         parts_.registry, parts_.pool.permits().reported_cooldowns, parts_.openings.locks(),
         parts_.changes.overlay(), parts_.store, parts_.persistence.get());
     if (!state)
         return state.error();
+    begun = true;
     if (const ErrorCode failed =
             process_->send({MessageKind::state, encode(*state)}, longest_hand_over))
         return "the state could not be sent: " + failed.message();
