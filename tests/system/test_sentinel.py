@@ -111,8 +111,8 @@ class Password(WithSentinels):
         file = self.new_folder() / "password"
         file.write_text("wrong\n")
         stint = self.gateway("edge", sentinel={"password_file": str(file)})
-        wait_until(lambda: "WRONGPASS" in
-                   self.store(stint)["sentinel"]["servers"][0].get("error", ""), "the refusal")
+        wait_until(lambda: any("WRONGPASS" in server.get("error", "")
+                               for server in self.store(stint)["sentinel"]["servers"]), "the refusal")
         file.write_text(self.password + "\n")
         self.assertEqual(stint.admin.reload().status, 200)
         wait_until(lambda: self.store(stint)["state"] == "ready", "a session", 20)
