@@ -26,9 +26,9 @@ using SharedStores = std::vector<stores::StorePtr>;
 // Tells a gateway from others, and a process from the one that it has replaced: both have sessions
 // at the stores for a while.
 struct GatewayName {
-    std::string made;           // made_gateway_id(), for a configuration without `gateway_id`
-    // Tried since the program was started by other means. The store gives a process a session beside
-    // those with lower numbers, and to no process with a lower one or the same.
+    std::string made; // made_gateway_id(), for a configuration without `gateway_id`
+    // Tried since the program was started by other means. The store gives a process a session
+    // beside those with lower numbers, and to no process with a lower one or the same.
     std::uint32_t upgrades = 0;
 };
 
