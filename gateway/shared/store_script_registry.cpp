@@ -142,7 +142,7 @@ local function known_from()
     local from = now - math.max(seen + elapsed - known_base, 0)
     -- One that was last here within a time to live of its base cannot know who came back since then,
     -- in epochs that are lost: who was heard until now lives for two thirds of a time to live.
-    if seen < known_base + longest_ttl then from = math.max(from, now - longest_ttl / 4) end
+    if seen < known_base + longest_ttl then from = math.max(from, now - longest_ttl / 6) end
     return math.floor(from)
 end
 local replid = redis.call('INFO', 'replication'):match('master_replid:(%x+)')
@@ -264,13 +264,16 @@ end
 
 -- Of counters with a longer span the store gives nothing: it may have forgotten what was used of them.
 local function quiet_span()
-    local longest = now - (field.learned == epoch and base or since) - longest_ttl
-    if field.learned == epoch then return longest end
-    -- A session that is heard, and whose shares are not, still uses them.
+    local learned = field.learned == epoch
+    local longest = now - (learned and base or since) - longest_ttl
+    -- A session that is heard, and whose shares are not, still uses them; also one that comes into an
+    -- epoch that was learned without it.
     for _, session in pairs(sessions) do
         local untold = is_from_before(session) and session.told ~= epoch
         if untold and session.state ~= 'd' then return -1 end
-        if untold and session.died >= since then longest = math.min(longest, now - session.died) end
+        if untold and not learned and session.died >= since then
+            longest = math.min(longest, now - session.died)
+        end
     end
     return longest
 end

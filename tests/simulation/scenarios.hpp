@@ -178,6 +178,29 @@ inline constexpr Scenario all[] = {
          of.busy(1, ms(41400), ms(44500));
      },
      Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 45s, 200},
+    {"a gateway comes into an epoch that was learned without it, and its shares are not heard", 300ms,
+     "a session that is heard has told its shares",
+     [](Simulation& of) {
+         of.at(0, [&] { of.start(2, 10s); });
+         of.at(ms(300), [&] { of.leave(2); });
+         of.at(ms(12'000), [&] { of.remember(); });
+         of.at(ms(12'100), [&] { of.start(0, 10s); });
+         of.at(ms(13'000), [&] { of.trust(0); });
+         of.busy(0, ms(14'000), ms(38'000));
+         of.at(ms(20'000), [&] {
+             of.fail_over();
+             of.cut_off(0, ms(24'700));
+         });
+         of.at(ms(20'010), [&] { of.start(1, 10s); });
+         of.at(ms(21'200), [&] { of.cut_off(1, ms(25'950)); });
+         of.at(ms(25'900), [&] {
+             of.cut_off(0, ms(31'000));
+             of.flush();
+         });
+         of.at(ms(30'900), [&] { of.lose_syncs(0, ms(60'000)); });
+         of.busy(1, ms(31'150), ms(38'000));
+     },
+     Scenario::Breaks::number, 10, 0, 3, limits::Anchor::first_request, false, 0, 0, 39s, 200},
     {"the store forgets a gateway that nobody else knows", 300ms, "sessions join at once",
      [](Simulation& of) {
          of.at(0, [&] { of.start(0); });
