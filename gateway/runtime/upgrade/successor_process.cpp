@@ -129,6 +129,8 @@ SuccessorProcess::~SuccessorProcess() {
 }
 
 void SuccessorProcess::end() noexcept {
+    if (channel_.receive_now())
+        kill(); // it is prepared, and might take the end of the pair for the end of this process
     channel_.shut();
     if (!await_exit(longest_end))
         kill();
@@ -145,7 +147,8 @@ void SuccessorProcess::kill() noexcept {
 bool SuccessorProcess::await_exit(Duration most) noexcept {
     const SteadyTime until = net::read_steady_clock() + most;
     while (!ended_ && net::read_steady_clock() < until) {
-        ended_ = ::waitpid(process_, &status_, WNOHANG) == process_;
+        const pid_t got = ::waitpid(process_, &status_, WNOHANG);
+        ended_ = got == process_ || (got < 0 && errno == ECHILD);
         if (!ended_)
             ::usleep(1000);
     }

@@ -146,12 +146,12 @@ void Upgrade::hand_over(bool with_state) {
     parts_.openings.hold();
     const auto pause = parts_.pool.pause();
     Result<void, std::string> handed = "the workers are too busy";
-    bool takes = false; // the new process may be taking the state, and open its file
+    // True while the new process may be taking the state, or open its file.
+    bool takes = !with_state;
     if (pause->await(parts_.pool.size(), longest_stop)) {
         try {
             if (parts_.persistence)
                 parts_.persistence->finish();
-            takes = !with_state;
             handed = with_state ? send_state(takes) : Result<void, std::string>{};
             if (handed)
                 handed = await_taken();
