@@ -93,10 +93,11 @@ Duration span_of(const SharedCounter& counter, Duration time_to_live) noexcept {
     return span * 11 / 10 + std::min<Duration>(std::chrono::milliseconds{250}, time_to_live / 4);
 }
 
-// The store adds how far the gateways' clocks may be apart where windows follow the wall clock.
+// The store's script adds a tenth and 250 ms to some spans, and to those of windows by the wall
+// clock how far clocks may be apart (`apart`): 1.6 s at most.
 Duration quiet_span_for(const SharedCounter& counter, Duration time_to_live) noexcept {
     const bool by_clock = counter.limit->identity().anchor == limits::Anchor::clock;
-    return span_of(counter, time_to_live) * 11 / 10 + (by_clock ? 1850ms : 250ms);
+    return span_of(counter, time_to_live) * 11 / 10 + 250ms + (by_clock ? 1600ms : 0ms);
 }
 
 limits::LeaseCover* leases_of(const SharedCounter& counter) noexcept {

@@ -62,6 +62,20 @@ inline void lose_fences(Simulation& of) {
     of.busy(1, ms(4500), ms(5900));
 }
 
+// The store forgets all while the first gateway is away, which has requests until `busy`. The
+// second one, which does not know it, is away when it comes back.
+inline void miss_each_other(Simulation& of, Instant busy) {
+    of.at(0, [&of] { of.start(0, 10s); });
+    of.at(ms(500), [&of] { of.trust(0); });
+    of.busy(0, ms(2000), busy);
+    of.at(ms(20000), [&of] {
+        of.flush();
+        of.cut_off(0, ms(24700));
+    });
+    of.at(ms(20010), [&of] { of.start(1, 10s); });
+    of.at(ms(21200), [&of] { of.cut_off(1, ms(25950)); });
+}
+
 // The time to live is 1 s, N is 10, and a gateway is quiet 1 s and 1.1 of `per` and 250 ms after
 // the store's first call.
 inline constexpr Scenario all[] = {
@@ -138,15 +152,7 @@ inline constexpr Scenario all[] = {
     {"the store forgets all twice, and a gateway is heard by nobody else in between", 300ms,
      "who vouches knows of all that live",
      [](Simulation& of) {
-         of.at(0, [&] { of.start(0, 10s); });
-         of.at(ms(500), [&] { of.trust(0); });
-         of.busy(0, ms(2000), ms(31600));
-         of.at(ms(20000), [&] {
-             of.flush();
-             of.cut_off(0, ms(24700));
-         });
-         of.at(ms(20010), [&] { of.start(1, 10s); });
-         of.at(ms(21200), [&] { of.cut_off(1, ms(25950)); });
+         miss_each_other(of, ms(31600));
          of.at(ms(25900), [&] {
              of.cut_off(0, ms(60000));
              of.flush();
@@ -157,15 +163,7 @@ inline constexpr Scenario all[] = {
     {"the store forgets all three times, and each gateway is heard only while the other is not", 300ms,
      "who vouches knows of all that live",
      [](Simulation& of) {
-         of.at(0, [&] { of.start(0, 10s); });
-         of.at(ms(500), [&] { of.trust(0); });
-         of.busy(0, ms(2000), ms(44500));
-         of.at(ms(20000), [&] {
-             of.flush();
-             of.cut_off(0, ms(24700));
-         });
-         of.at(ms(20010), [&] { of.start(1, 10s); });
-         of.at(ms(21200), [&] { of.cut_off(1, ms(25950)); });
+         miss_each_other(of, ms(44500));
          of.at(ms(25900), [&] {
              of.cut_off(0, ms(31540));
              of.flush();

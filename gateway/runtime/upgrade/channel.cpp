@@ -90,9 +90,17 @@ void Channel::shut() const noexcept {
     ::shutdown(socket_.get(), SHUT_RDWR);
 }
 
+short Channel::events() const noexcept {
+    pollfd poll{.fd = socket_.get(), .events = POLLIN | POLLRDHUP, .revents = 0};
+    return ::poll(&poll, 1, 0) > 0 ? poll.revents : short{0};
+}
+
 bool Channel::peer_has_gone() const noexcept {
-    pollfd poll{.fd = socket_.get(), .events = POLLRDHUP, .revents = 0};
-    return ::poll(&poll, 1, 0) > 0 && (poll.revents & (POLLRDHUP | POLLHUP)) != 0;
+    return (events() & (POLLRDHUP | POLLHUP)) != 0;
+}
+
+bool Channel::has_message() const noexcept {
+    return (events() & (POLLIN | POLLRDHUP | POLLHUP)) == POLLIN;
 }
 
 ErrorCode Channel::send_now(const Message& message) {

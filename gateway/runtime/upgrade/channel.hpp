@@ -51,6 +51,8 @@ class Channel {
     void shut() const noexcept;
     // True if the other end has gone. It may have left messages.
     [[nodiscard]] bool peer_has_gone() const noexcept;
+    // True if the other end is there, and has sent what was not received.
+    [[nodiscard]] bool has_message() const noexcept;
 
     // Sends without waiting: the error is would_block if there is no room, and then the message
     // stays as it was. A message that the other end can never take (no memory) is another error.
@@ -65,6 +67,7 @@ class Channel {
 
   private:
     [[nodiscard]] ErrorCode wait(short events, SteadyTime until) const;
+    [[nodiscard]] short events() const noexcept;
 
     Descriptor socket_;
 };

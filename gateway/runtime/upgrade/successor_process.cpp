@@ -129,7 +129,7 @@ SuccessorProcess::~SuccessorProcess() {
 }
 
 void SuccessorProcess::end() noexcept {
-    if (channel_.receive_now())
+    if (channel_.has_message())
         kill(); // it is prepared, and might take the end of the pair for the end of this process
     channel_.shut();
     if (!await_exit(longest_end))
@@ -259,7 +259,8 @@ void SuccessorProcess::given_back(
 
 void SuccessorProcess::tell_pauses_of(limits::CooldownSet& cooldowns, SteadyTime now) {
     const auto known = cooldowns.by_key();
-    if (!cooldowns.is_shared()) { // else the store tells of those to come
+    // The pauses of shared cool-downs that begin later reach the new process through the store.
+    if (!cooldowns.is_shared()) {
         {
             const std::lock_guard lock{mutex_};
             for (const auto& [key, cooldown] : known)
