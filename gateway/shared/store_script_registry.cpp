@@ -139,11 +139,11 @@ if moving ~= (field.moving == '1') then write.moving = moving and '1' or '0' end
 -- knows the base: nothing was granted without it. How long ago that was it tells by its own clock:
 -- that of a store which has lost everything begins anew.
 local function known_from()
-    local from = now - math.max(seen + elapsed - known_base, 0)
-    -- One that was last here within a time to live of its base cannot know who came back since then,
-    -- in epochs that are lost: who was heard until now lives for two thirds of a time to live.
-    if seen < known_base + longest_ttl then from = math.max(from, now - longest_ttl / 6) end
-    return math.floor(from)
+    local age = math.max(seen + elapsed - known_base, 0)
+    -- One that has known the base for less cannot know who came back since then, in epochs that are
+    -- lost: who was heard until now lives for two thirds of a time to live.
+    if age < longest_ttl then age = math.min(age, longest_ttl / 6) end
+    return math.floor(now - age)
 end
 local replid = redis.call('INFO', 'replication'):match('master_replid:(%x+)')
 local epoch, since, base = field.epoch, tonumber(field.since or 0) + jump, tonumber(field.base or 0) + jump

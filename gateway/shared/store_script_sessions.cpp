@@ -82,6 +82,8 @@ if op == 'beat' then
             known = math.max(known, session.died)
         end
     end
+    -- How long it has known the base counts from this reply, as it hears here only who else lives.
+    if now - known < longest_ttl then known = now end
     local learned = field.learned == epoch and 1 or 0
     return {'ok', now, epoch, mine.state, members, learned, known, table.concat(list, ' '),
             quiet_span()}

@@ -73,7 +73,7 @@ inline void miss_each_other(Simulation& of, Instant busy) {
         of.cut_off(0, ms(24700));
     });
     of.at(ms(20010), [&of] { of.start(1, 10s); });
-    of.at(ms(21200), [&of] { of.cut_off(1, ms(25950)); });
+    of.at(ms(20300), [&of] { of.cut_off(1, ms(25950)); });
 }
 
 // The time to live is 1 s, N is 10, and a gateway is quiet 1 s and 1.1 of `per` and 250 ms after
@@ -176,6 +176,23 @@ inline constexpr Scenario all[] = {
          of.busy(1, ms(41400), ms(44500));
      },
      Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 45s, 200},
+    // Gateway 1 hears the store, but not who has come, when the other one is back.
+    {"the store forgets all three times, and a gateway's beats have been lost for a while", 300ms,
+     "who vouches has heard at each call who lives",
+     [](Simulation& of) {
+         miss_each_other(of, ms(60'000));
+         of.at(ms(25'900), [&] {
+             of.cut_off(0, ms(31'300));
+             of.flush();
+         });
+         of.at(ms(30'000), [&] { of.lose_beats(1, ms(35'185)); });
+         of.at(ms(35'185), [&] {
+             of.cut_off(0, ms(60'000));
+             of.flush();
+         });
+         of.busy(1, ms(33'000), ms(37'500));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 38s, 200},
     {"a gateway comes into an epoch that was learned without it, and its shares are not heard", 300ms,
      "a session that is heard has told its shares",
      [](Simulation& of) {

@@ -47,7 +47,8 @@ struct Simulation::Gateway final : Transport, ShareListener {
             if (lossy && of.chance(0.3))
                 continue;
             of.at(of.now_ + of.delay(*this), [this, life_, to, call] {
-                const bool lost = !call.counter.empty() && of.now_ < lose_syncs_until;
+                const Instant until = call.counter.empty() ? lose_beats_until : lose_syncs_until;
+                const bool lost = of.now_ < until;
                 if (of.now_ >= cut_until && !lost)
                     of.deliver(index, life_, *to, call);
             });
@@ -103,6 +104,7 @@ struct Simulation::Gateway final : Transport, ShareListener {
     Instant paused_until = 0;
     Instant cut_until = 0; // off the network
     Instant lose_syncs_until = 0;
+    Instant lose_beats_until = 0;
     bool lossy = false;
     Instant slow_until = 0;
     Instant busy_until = 0;

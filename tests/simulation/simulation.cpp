@@ -141,6 +141,10 @@ void Simulation::lose_syncs(int index, Instant until) {
     gateways_[static_cast<std::size_t>(index)]->lose_syncs_until = until;
 }
 
+void Simulation::lose_beats(int index, Instant until) {
+    gateways_[static_cast<std::size_t>(index)]->lose_beats_until = until;
+}
+
 void Simulation::leave(int index) {
     gateways_[static_cast<std::size_t>(index)]->leaving = true;
 }

@@ -115,6 +115,8 @@ class Simulation {
     void cut_off(int index, Instant until);
     // The gateway's calls about counters do not reach the store.
     void lose_syncs(int index, Instant until);
+    // Its other calls do not: beats.
+    void lose_beats(int index, Instant until);
     // The gateway's file has another number from now on. burst: of a token bucket, or 0.
     void reload(int index, std::uint64_t number, std::uint64_t burst = 0);
     // The gateway starts with the name of another one: a copied state file.
