@@ -236,8 +236,6 @@ void SuccessorProcess::post_from_any_thread(Message message) {
 }
 
 void SuccessorProcess::take(server::HandedConnection connection) noexcept try {
-    if (refuses_)
-        return;
     Message message{MessageKind::connection, encode(connection)};
     message.descriptors.push_back(std::move(connection.socket));
     post_from_any_thread(std::move(message));

@@ -54,9 +54,6 @@ class SuccessorProcess final : public server::Successor,
     void await_message(std::function<void(Result<Message>)> on_message);
     // Sends a message after all others that were posted, as soon as it can be sent.
     void post(Message message);
-    // Closes connections from now on instead of sending them. Call it while no other thread uses
-    // this object.
-    void refuse_connections() noexcept { refuses_ = true; }
     // Sends what was posted, blocking, for `most`.
     void flush(Duration most);
     // Tells of the pauses of these cool-downs from now on, also of those under way.
@@ -108,7 +105,6 @@ class SuccessorProcess final : public server::Successor,
     int status_ = 0;
     bool ended_ = false;
     bool released_ = false;
-    bool refuses_ = false;
     bool broken_ = false; // nothing can be sent any more
     bool waits_ = false;  // for room to send
     std::deque<Message> posted_;

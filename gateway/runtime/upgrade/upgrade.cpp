@@ -217,12 +217,15 @@ void Upgrade::leave(WorkersPause& pause, bool with_state) noexcept {
             ::kill(process_->id(), SIGHUP);
     });
     const Duration drain = parts_.store.compiled().snapshot->timeouts.drain;
-    // Without a state connections end here: the new process cannot go on with them.
-    if (!with_state)
-        process_->refuse_connections();
-    parts_.pool.hand_over(
-        pause, *process_, drain, [this] { process_->post({MessageKind::all_given}); },
-        steps_.drained);
+    if (with_state) {
+        parts_.pool.hand_over(
+            pause, *process_, drain, [this] { process_->post({MessageKind::all_given}); },
+            steps_.drained);
+    } else { // the new process could not go on with connections: they end here, as before an exit
+        pause.end({});
+        parts_.openings.go_on();
+        parts_.pool.drain(drain, steps_.drained);
+    }
     process_->await_message([this](Result<Message> message) { on_message(std::move(message)); });
 }
 
