@@ -69,6 +69,8 @@ std::vector<std::string> Session::beat(bool told_all, const Now& time) {
     made.push_back(valid ? member_list_ : "");
     made.push_back(
         std::to_string(duration_cast<milliseconds>(time.wall.time_since_epoch()).count()));
+    made.push_back(std::to_string(++beats_));
+    made.push_back(std::to_string(longest_time_to_live_));
     beat_at_ = now;
     unanswered_since_ = unanswered_since_.value_or(now);
     next_beat_ = now + between_beats();
@@ -128,6 +130,7 @@ Session::Beaten Session::answered(const Reply& reply, SteadyTime sent, SteadyTim
     base_at_ = now;
     member_list_ = text_at(reply, 7);
     quiet_span_ = milliseconds{number_at(reply, 8)};
+    longest_time_to_live_ = number_at(reply, 9);
     ends_at_ = sent + terms_.time_to_live * 2 / 3;
     return result;
 }

@@ -75,15 +75,18 @@ end
 -- Sessions: gateway, last beat, joined (version of the member list), knows (that version), the
 -- epoch that it has told all its shares in, state (joining, active, dead), died, confirms (1: it was
 -- within its time when it came into the epoch; n: it had never been active before), time to live,
--- and how long what it has told of in the epoch counts after its end. Lines of other protocols begin like this, too,
--- so that each knows which sessions of the others live.
-local sessions, changed, longest_ttl = {}, {}, ttl
+-- how long what it has told of in the epoch counts after its end, and the number of its latest beat.
+-- Lines of other protocols begin like this, too, so that each knows which sessions of the others
+-- live. A store that has lost its sessions hears from each caller the longest time to live.
+local sessions, changed = {}, {}
+local longest_ttl = math.max(ttl, op == 'beat' and tonumber(ARGV[16] or 0) or 0)
 local function parse(id, packed)
-    local gateway, heard, joined, knows, told, state, died, confirms, its_ttl, span =
-        packed:match('^(%S+) (%d+) (%d+) (%d+) (%S+) (%a) (%d+) (%w) (%d+) ?(%d*)')
+    local gateway, heard, joined, knows, told, state, died, confirms, its_ttl, span, beats =
+        packed:match('^(%S+) (%d+) (%d+) (%d+) (%S+) (%a) (%d+) (%w) (%d+) ?(%d*) ?(%d*)')
     return {id = id, gateway = gateway, heard = tonumber(heard), joined = tonumber(joined),
             knows = tonumber(knows), told = told, state = state, died = tonumber(died),
-            confirms = confirms, ttl = tonumber(its_ttl), span = tonumber(span) or keep}
+            confirms = confirms, ttl = tonumber(its_ttl), span = tonumber(span) or keep,
+            beats = tonumber(beats) or 0}
 end
 local function save(session)
     changed[session.id] = session
@@ -142,7 +145,7 @@ local function known_from()
     local age = math.max(seen + elapsed - known_base, 0)
     -- One that has known the base for less cannot know who came back since then, in epochs that are
     -- lost: who was heard until now lives for two thirds of a time to live.
-    if age < longest_ttl then age = math.min(age, longest_ttl / 6) end
+    if age < longest_ttl then age = math.min(age, longest_ttl / 8) end
     return math.floor(now - age)
 end
 local replid = redis.call('INFO', 'replication'):match('master_replid:(%x+)')
@@ -161,9 +164,11 @@ if field.replid ~= replid or stepped or settled or foreign or lost then
     elseif field.learned ~= field.epoch then
         base = since
     end
-    -- The latest epochs of this store: a caller from another one knows of what the store has lost.
+    -- The latest epochs of this store, each with its last version of the member list: a caller from
+    -- another one, or with a later list, knows of what the store has lost.
     if epoch then
-        field.past = (epoch .. ' ' .. (field.past or '')):match('^%S+ ?%S* ?%S* ?%S*')
+        local latest = epoch .. ':' .. (field.members or '0')
+        field.past = (latest .. ' ' .. (field.past or '')):match('^%S+ ?%S* ?%S* ?%S*')
         write.past = field.past
     end
     ordinal = math.max(ordinal, known_ordinal) + 1
@@ -197,7 +202,8 @@ local function add(id, gateway, state)
     members = members + 1
     write.members = string.format('%d', members)
     local session = {id = id, gateway = gateway, heard = now, joined = members, knows = 0, told = '-',
-                     state = state, died = 0, confirms = '0', ttl = longest_ttl, span = 0}
+                     state = state, died = 0, confirms = '0', ttl = longest_ttl, span = 0,
+                     beats = 0}
     sessions[id] = session
     save(session)
     return session
@@ -243,37 +249,29 @@ local function activate()
     end
 end
 
--- The epoch is learned when all sessions from before it that live have told their shares again. What
--- one held that has died untold, may have been in use until its end.
+-- The epoch is learned when all sessions from before it that live have told their shares again.
 local function learn()
     if field.learned == epoch then return end
-    local confirmed, untold = false, base
+    local confirmed = false
     for _, session in pairs(sessions) do
         if is_from_before(session) and session.state ~= 'd' then
             if session.told ~= epoch or session.confirms ~= '1' then return end
             confirmed = true
-        elseif is_from_before(session) and session.died >= since and session.told ~= epoch then
-            untold = math.max(untold, session.died)
         end
     end
-    if confirmed then
-        field.learned, write.learned = epoch, epoch
-        base, write.base = untold, string.format('%d', untold)
-    end
+    if confirmed then field.learned, write.learned = epoch, epoch end
 end
 
 -- Of counters with a longer span the store gives nothing: it may have forgotten what was used of them.
 local function quiet_span()
     local learned = field.learned == epoch
     local longest = now - (learned and base or since) - longest_ttl
-    -- A session that is heard, and whose shares are not, still uses them; also one that comes into an
-    -- epoch that was learned without it.
+    -- A session that is heard, and whose shares are not, still uses them, and has used them until its
+    -- end; also one that comes into an epoch that was learned without it.
     for _, session in pairs(sessions) do
         local untold = is_from_before(session) and session.told ~= epoch
         if untold and session.state ~= 'd' then return -1 end
-        if untold and not learned and session.died >= since then
-            longest = math.min(longest, now - session.died)
-        end
+        if untold and session.died >= since then longest = math.min(longest, now - session.died) end
     end
     return longest
 end
@@ -287,8 +285,9 @@ local function finish()
     for id, s in pairs(changed) do
         if sessions[id] then
             flat[#flat + 1] = 's:' .. id
-            flat[#flat + 1] = string.format('%s %d %d %d %s %s %d %s %d %d', s.gateway, s.heard, s.joined,
-                                            s.knows, s.told, s.state, s.died, s.confirms, s.ttl, s.span)
+            flat[#flat + 1] = string.format('%s %d %d %d %s %s %d %s %d %d %d', s.gateway, s.heard,
+                                            s.joined, s.knows, s.told, s.state, s.died, s.confirms,
+                                            s.ttl, s.span, s.beats)
         end
     end
     for i = 1, #flat, 1000 do -- there may be many sessions; unpack() has a bound

@@ -13,7 +13,7 @@ end
 
 if op == 'beat' then
     -- ARGV: ..., gateway, knows, told, confirms, state, members as "id:gateway id:gateway", the
-    -- caller's wall clock.
+    -- caller's wall clock, number of the beat, and the longest time to live that it has been told.
     local gateway, knows, told, confirms, state = ARGV[8], tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
     end_silent_sessions()
     local mine = sessions[me]
@@ -45,17 +45,23 @@ if op == 'beat' then
     end
     -- One that is dead here may live in an epoch that this store has lost: that one began without a
     -- word of its end.
-    local unknown = known_epoch ~= epoch and
-                    not (' ' .. (field.past or '') .. ' '):find(' ' .. known_epoch .. ' ', 1, true)
+    local version = known_epoch == epoch and knows or -1
+    for name, its in (field.past or ''):gmatch('(%S+):(%d+)') do
+        if name == known_epoch then version = tonumber(its) end
+    end
+    local unknown = knows > version
     for id, of in ARGV[13]:gmatch('(%S+):(%S+)') do
         local known = sessions[id]
         if not known or (unknown and known.state == 'd' and known.died <= since) then add(id, of, 'a') end
     end
     mine.heard, mine.ttl = now, ttl
-    if known_epoch == epoch then
+    local beats = tonumber(ARGV[15] or 0)
+    local is_late = beats < mine.beats -- what a later one has said, holds
+    mine.beats = math.max(mine.beats, beats)
+    if not is_late and known_epoch == epoch then
         mine.knows = math.max(mine.knows, knows)
         mine.told = told
-    else
+    elseif not is_late then
         mine.confirms = confirms
         if confirms == '1' then mine.state = 'a' end
         -- It vouches for what was granted since its own base only: it may have begun in a store that
@@ -74,10 +80,11 @@ if op == 'beat' then
     -- Nor does a session know what was granted before an epoch into which it has not come within its
     -- time, before all others have told: it cannot vouch for that, if this store is lost as well.
     local vouches = field.learned == epoch or mine.confirms == '1'
-    local list, known = {}, vouches and base or math.max(base, since)
+    local list, known, longest = {}, vouches and base or math.max(base, since), 0
     for id, session in pairs(sessions) do
         if session.state ~= 'd' then
             list[#list + 1] = id .. ':' .. session.gateway
+            longest = math.max(longest, session.ttl)
         elseif now < session.died + session.span then
             known = math.max(known, session.died)
         end
@@ -86,7 +93,7 @@ if op == 'beat' then
     if now - known < longest_ttl then known = now end
     local learned = field.learned == epoch and 1 or 0
     return {'ok', now, epoch, mine.state, members, learned, known, table.concat(list, ' '),
-            quiet_span()}
+            quiet_span(), longest}
 end
 
 -- Pauses of cool-downs: a field for each, as "end left status". They need no session.
@@ -159,6 +166,12 @@ end
 -- An operator says that no gateway holds what this store does not know of.
 if op == 'trust' then
     field.learned, write.learned, write.base, write.trusted = epoch, epoch, '0', epoch
+    for _, session in pairs(sessions) do -- those that have died untold had nothing to tell
+        if session.state == 'd' then
+            session.confirms = 'n'
+            save(session)
+        end
+    end
     finish()
     return {'ok', now, epoch}
 end

@@ -76,26 +76,132 @@ inline void miss_each_other(Simulation& of, Instant busy) {
     of.at(ms(20300), [&of] { of.cut_off(1, ms(25950)); });
 }
 
+// Gateway 0 is given up, and its share passed on to gateway 1; the store forgets both. Then gateway
+// 0 is back, and gateway 1 away. Both have requests until `busy`.
+inline void forget_who_was_given_up(Simulation& of, Instant busy) {
+    of.at(0, [&of] { of.start(0); });
+    of.busy(0, 0, ms(2100));
+    of.at(ms(2000), [&of] {
+        of.remember();
+        of.cut_off(0, ms(3750));
+    });
+    of.at(ms(2100), [&of] { of.start(1); });
+    of.busy(1, ms(3000), busy);
+    of.at(ms(3700), [&of] {
+        of.cut_off(1, ms(9000));
+        of.fail_over();
+    });
+    of.busy(0, ms(3750), busy);
+}
+
+// Gateway 0, which the only other one does not know, comes into an epoch that was learned without
+// it, and its calls about counters are lost. Both have requests until `busy`.
+inline void come_unheard(Simulation& of, Instant busy) {
+    of.at(0, [&of] { of.start(2, 10s); });
+    of.at(ms(300), [&of] { of.leave(2); });
+    of.at(ms(12'000), [&of] { of.remember(); });
+    of.at(ms(12'100), [&of] { of.start(0, 10s); });
+    of.at(ms(13'000), [&of] { of.trust(0); });
+    of.busy(0, ms(14'000), busy);
+    of.at(ms(20'000), [&of] {
+        of.fail_over();
+        of.cut_off(0, ms(24'700));
+    });
+    of.at(ms(20'010), [&of] { of.start(1, 10s); });
+    of.at(ms(20'300), [&of] { of.cut_off(1, ms(25'950)); });
+    of.at(ms(25'900), [&of] {
+        of.cut_off(0, ms(31'000));
+        of.flush();
+    });
+    of.at(ms(30'900), [&of] { of.lose_syncs(0, ms(60'000)); });
+    of.busy(1, ms(31'150), busy);
+}
+
 // The time to live is 1 s, N is 10, and a gateway is quiet 1 s and 1.1 of `per` and 250 ms after
 // the store's first call.
 inline constexpr Scenario all[] = {
     {"a gateway was given up, its share passed on, and the store forgets both", 300ms,
      "a session out of its time confirms",
+     [](Simulation& of) { forget_who_was_given_up(of, ms(4300)); }},
+    {"a gateway was given up, and a beat from before that arrives late", 300ms,
+     "a late beat is taken for the latest",
+     [](Simulation& of) {
+         forget_who_was_given_up(of, ms(4600));
+         of.at(ms(2400), [&] { of.repeat_next_beat(0, 1450ms); });
+     }},
+    {"a gateway's first beat arrives again when the store has forgotten its share", 300ms,
+     "a late beat is taken for the latest",
      [](Simulation& of) {
          of.at(0, [&] { of.start(0); });
-         of.busy(0, 0, ms(2100));
+         of.at(ms(500), [&] { of.trust(0); });
          of.at(ms(2000), [&] {
-             of.remember();
-             of.cut_off(0, ms(3750));
+             of.repeat_next_beat(1, 420ms);
+             of.start(1);
          });
-         of.at(ms(2100), [&] { of.start(1); });
-         of.busy(1, ms(3000), ms(4300));
-         of.at(ms(3700), [&] {
-             of.cut_off(1, ms(9000));
+         of.at(ms(2290), [&] { of.remember(); });
+         of.busy(1, ms(2300), ms(2950));
+         of.at(ms(2400), [&] {
+             of.cut_off(1, ms(2700));
              of.fail_over();
          });
-         of.busy(0, ms(3750), ms(4300));
+         of.busy(0, ms(2430), ms(2950));
      }},
+    {"a session is forgotten, comes back by the same name, and the store forgets that", 300ms,
+     "a caller from an epoch that is known knows of nothing that is lost",
+     [](Simulation& of) {
+         of.at(0, [&] { of.start(0); });
+         of.at(ms(500), [&] { of.trust(0); });
+         of.at(ms(2000), [&] { of.start(1); });
+         of.at(ms(2000) + 305'000, [&] { of.cut_off(1, ms(4020)); });
+         of.at(ms(3990), [&] { of.remember(); });
+         of.busy(1, ms(4100), ms(4900));
+         of.at(ms(4500), [&] {
+             of.cut_off(1, ms(9000));
+             of.fail_over();
+             of.step_store_clock(-3s);
+         });
+         of.busy(0, ms(4510), ms(4900));
+     }},
+    // The replica is as it was between gateway 0's first two calls at the new primary.
+    {"a dead session comes back with an epoch of which the store forgets all but the beginning", 2500ms,
+     "a caller from an epoch that is known knows of nothing that is lost",
+     [](Simulation& of) {
+         start_both(of);
+         of.at(ms(1000), [&] { of.trust(0); });
+         of.busy(1, ms(1500), ms(1600));
+         of.at(ms(1700), [&] { of.cut_off(1, ms(3300)); });
+         of.at(ms(2900), [&] { of.remember(); });
+         of.at(ms(3000), [&] { of.flush(); });
+         of.busy(1, ms(4850), ms(7400));
+         of.at(ms(5000), [&] {
+             of.cut_off(1, ms(5250));
+             of.fail_over();
+         });
+         of.busy(0, ms(5003), ms(5010));
+         of.at(ms(5004) + 359'000, [&] { of.remember(); });
+         of.at(ms(5450), [&] {
+             of.cut_off(1, ms(11000));
+             of.fail_over();
+         });
+         of.busy(0, ms(5500), ms(7900));
+     },
+     Scenario::Breaks::number, 10, 0, 3, limits::Anchor::first_request, false, 0, 0, 8s, 200},
+    {"the store forgets all, and a gateway with a longer time to live than the others' is away", 300ms,
+     "who comes back to a store that has lost all lives for as long as the caller",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0, 6s);
+             of.start(1);
+         });
+         of.at(ms(500), [&] { of.trust(1); });
+         of.busy(0, ms(6000), ms(10'900));
+         of.at(ms(7000), [&] {
+             of.cut_off(0, ms(19'000));
+             of.flush();
+         });
+         of.busy(1, ms(8000), ms(10'900));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 11s},
     {"the store forgets a share, and its holder dies before it can tell", 900ms,
      "an epoch is learned without one that died untold",
      [](Simulation& of) {
@@ -185,37 +291,25 @@ inline constexpr Scenario all[] = {
              of.cut_off(0, ms(31'300));
              of.flush();
          });
-         of.at(ms(30'000), [&] { of.lose_beats(1, ms(35'185)); });
-         of.at(ms(35'185), [&] {
+         of.at(ms(30'000), [&] { of.lose_beats(1, ms(35'635)); });
+         of.at(ms(35'635), [&] {
              of.cut_off(0, ms(60'000));
              of.flush();
          });
-         of.busy(1, ms(33'000), ms(37'500));
+         of.busy(1, ms(33'450), ms(37'900));
      },
      Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 38s, 200},
     {"a gateway comes into an epoch that was learned without it, and its shares are not heard", 300ms,
      "a session that is heard has told its shares",
+     [](Simulation& of) { come_unheard(of, ms(38'000)); }, Scenario::Breaks::number, 10, 0, 3,
+     limits::Anchor::first_request, false, 0, 0, 39s, 200},
+    {"a gateway comes into an epoch that was learned without it, and dies before it can tell", 6s,
+     "an epoch is learned without one that died untold",
      [](Simulation& of) {
-         of.at(0, [&] { of.start(2, 10s); });
-         of.at(ms(300), [&] { of.leave(2); });
-         of.at(ms(12'000), [&] { of.remember(); });
-         of.at(ms(12'100), [&] { of.start(0, 10s); });
-         of.at(ms(13'000), [&] { of.trust(0); });
-         of.busy(0, ms(14'000), ms(38'000));
-         of.at(ms(20'000), [&] {
-             of.fail_over();
-             of.cut_off(0, ms(24'700));
-         });
-         of.at(ms(20'010), [&] { of.start(1, 10s); });
-         of.at(ms(21'200), [&] { of.cut_off(1, ms(25'950)); });
-         of.at(ms(25'900), [&] {
-             of.cut_off(0, ms(31'000));
-             of.flush();
-         });
-         of.at(ms(30'900), [&] { of.lose_syncs(0, ms(60'000)); });
-         of.busy(1, ms(31'150), ms(38'000));
+         come_unheard(of, ms(46'000));
+         of.at(ms(33'000), [&] { of.cut_off(0, ms(60'000)); });
      },
-     Scenario::Breaks::number, 10, 0, 3, limits::Anchor::first_request, false, 0, 0, 39s, 200},
+     Scenario::Breaks::number, 10, 0, 3, limits::Anchor::first_request, false, 0, 0, 46s, 200},
     {"the store forgets a gateway that nobody else knows", 300ms, "sessions join at once",
      [](Simulation& of) {
          of.at(0, [&] { of.start(0); });
@@ -650,6 +744,19 @@ inline constexpr Scenario all[] = {
          of.busy(1, ms(8000), ms(15'000));
      },
      Scenario::Breaks::demand, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 16s},
+    {"the store forgets all, a gateway dies, and an operator says that none holds anything", 9s,
+     "an operator's word does not hold for those that have died untold",
+     [](Simulation& of) {
+         start_both(of);
+         of.at(ms(500), [&] { of.trust(0); });
+         of.at(ms(2000), [&] {
+             of.flush();
+             of.cut_off(1, ms(9000));
+         });
+         of.at(ms(5000), [&] { of.trust(0); });
+         of.busy(0, ms(5100), ms(7900));
+     },
+     Scenario::Breaks::demand, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 8s},
     {"a gateway that held nothing leaves, and the store fails over", 4s,
      "a session counts after what it held has aged",
      [](Simulation& of) {

@@ -37,8 +37,10 @@ struct Simulation::Gateway final : Transport, ShareListener {
         if (!to)
             return; // nobody says who it is
         followed = *to;
-        Instant& repeat = returns && repeat_return_after > 0 ? repeat_return_after : repeat_after;
-        if (repeat > 0 && !call.counter.empty())
+        Instant& repeat = call.counter.empty()                 ? repeat_beat_after
+                          : returns && repeat_return_after > 0 ? repeat_return_after
+                                                               : repeat_after;
+        if (repeat > 0)
             of.at(of.now_ + std::exchange(repeat, 0), [this, life_, to, call] {
                 of.deliver(index, life_, *to, call);
             });
@@ -105,6 +107,7 @@ struct Simulation::Gateway final : Transport, ShareListener {
     Instant cut_until = 0; // off the network
     Instant lose_syncs_until = 0;
     Instant lose_beats_until = 0;
+    Instant repeat_beat_after = 0; // 0: the next beat arrives once
     bool lossy = false;
     Instant slow_until = 0;
     Instant busy_until = 0;

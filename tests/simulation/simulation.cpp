@@ -176,6 +176,10 @@ void Simulation::repeat_next_return(int index, Duration later) {
     gateways_[static_cast<std::size_t>(index)]->repeat_return_after = later.count();
 }
 
+void Simulation::repeat_next_beat(int index, Duration later) {
+    gateways_[static_cast<std::size_t>(index)]->repeat_beat_after = later.count();
+}
+
 void Simulation::fail_over() {
     if (terms_.sentinels > 0)
         leave_former_primary();

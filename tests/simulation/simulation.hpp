@@ -137,6 +137,7 @@ class Simulation {
     // the store a second time, so much later.
     void repeat_next_call(int index, Duration later);
     void repeat_next_return(int index, Duration later);
+    void repeat_next_beat(int index, Duration later);
     // What the store has now is what fail_over() brings back.
     void remember() {
         replica_ = store_.data;
