@@ -107,8 +107,8 @@ class Session {
     SteadyTime base_at_{};                  // when the reply with it came
     std::int64_t members_ = 0;              // version of the member list that is known
     std::string member_list_;               // "session:gateway session:gateway"
-    std::int64_t longest_time_to_live_ = 0; // of these; ms
-    std::int64_t beats_ = 0;                // that were made
+    std::int64_t longest_time_to_live_ = 0; // in ms, over all sessions that live
+    std::int64_t beats_ = 0;                // how many were made
     std::int64_t store_time_ = -1;          // ms, the latest that was told; -1: none
     SteadyTime store_time_at_{};            // when the reply with it came
     SteadyTime ends_at_{};
