@@ -106,7 +106,7 @@ class ReloadsByEveryWay(SystemTest):
         wait_until(lambda: all(each.total > 100 for each in loads.values()), "load", 30)
         begun, resident = time.monotonic(), 0
         for number in range(1, RELOADS + 1):
-            if number % 8 == 0:
+            if number % 20 == 0:
                 self.renew(number)
             self.reload(number, ways[number % len(ways)])
             by[self.stint.admin.get("/config/last_reload")["by"]] += 1
