@@ -135,6 +135,8 @@ struct LockCall {
         auto locking = make();
         if (*binding == locks::LeaseBinding::stream)
             owners.response.emplace(service.shared.locks, service.next_leases());
+        else if (*binding == locks::LeaseBinding::connection)
+            owners.asked.emplace(owners.connection);
         if (locking->begin(name, *ask, *binding) == LockOperation::Step::waits ||
             locking->streams())
             return as_base<DeferredReply>(std::move(locking));

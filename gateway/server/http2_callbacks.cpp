@@ -25,8 +25,8 @@ bool ends_stream(const nghttp2_frame& frame) noexcept {
     return (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
 }
 
-// True if a reset with this code answers a mistake of the client. The gateway resets with the
-// others itself.
+// True if a reset with this code answers a mistake of the client, unless it is one of
+// own_refusals_. The gateway resets with the others itself.
 bool blames_client(std::uint32_t code) noexcept {
     return code != NGHTTP2_NO_ERROR && code != NGHTTP2_INTERNAL_ERROR && code != NGHTTP2_CANCEL;
 }
@@ -34,6 +34,9 @@ bool blames_client(std::uint32_t code) noexcept {
 // A client may send so many of these frames beside those that its requests explain.
 constexpr std::uint64_t few_priorities = 20;
 constexpr std::uint64_t few_window_updates = 100;
+// One for so many bytes of DATA sent. Clients give back what they have read: 4 KiB at a time, or
+// each small read, to the stream and to the connection.
+constexpr std::uint64_t bytes_for_update = 512;
 
 // A DATA frame of fewer bytes, cut by the client's window, is tiny. It explains no further
 // WINDOW_UPDATE unless others do: a client that gives back the window of each frame at once has
@@ -84,11 +87,12 @@ void Http2Session::Callbacks::note_priority(Http2Session& me) {
 }
 
 void Http2Session::Callbacks::note_window_update(Http2Session& me) {
-    if (++me.window_updates_ > few_window_updates + 2 * (me.data_frames_sent_ + me.requests_))
+    if (++me.window_updates_ > few_window_updates + 2 * (me.data_frames_sent_ + me.requests_) +
+                                   me.data_bytes_sent_ / bytes_for_update)
         me.events_.on_glitch(Http2Glitch::window_update);
 }
 
-void Http2Session::Callbacks::note_data_sent(Http2Session& me) noexcept {
+void Http2Session::Callbacks::note_data_sent(Http2Session& me, std::size_t size) noexcept {
     if (!me.tiny_)
         me.tiny_explained_ = std::min(me.tiny_explained_ + tiny_for_each, most_tiny);
     else if (me.tiny_explained_ == 0)
@@ -96,6 +100,7 @@ void Http2Session::Callbacks::note_data_sent(Http2Session& me) noexcept {
     else
         --me.tiny_explained_;
     ++me.data_frames_sent_;
+    me.data_bytes_sent_ += size;
 }
 
 int Http2Session::Callbacks::on_begin_headers(
@@ -155,6 +160,11 @@ int Http2Session::Callbacks::on_invalid_header(
     return add_field(session, *frame, text(name), text(value), false, user);
 }
 
+// True if the response has ended before: clients give up an upload then (RFC 9113 section 8.1).
+bool Http2Session::Callbacks::is_late_reset(Http2Session& me, std::int32_t id) noexcept {
+    return stream_of(me.session_.get(), id) == nullptr;
+}
+
 // Counts the frames that a client has no reason to send often.
 void Http2Session::Callbacks::on_control(Http2Session& me, const nghttp2_frame& frame) {
     const bool acknowledges = (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0;
@@ -167,6 +177,8 @@ void Http2Session::Callbacks::on_control(Http2Session& me, const nghttp2_frame& 
             me.events_.on_glitch(Http2Glitch::empty_data);
         return;
     case NGHTTP2_RST_STREAM:
+        if (is_late_reset(me, frame.hd.stream_id) && ++me.late_resets_ <= me.requests_)
+            return;
         return me.events_.on_glitch(Http2Glitch::reset_received);
     case NGHTTP2_PING:
         return acknowledges ? me.events_.on_acknowledged(Http2Events::Acknowledged::ping)
@@ -226,7 +238,10 @@ int Http2Session::Callbacks::on_closed(
 }
 
 void Http2Session::Callbacks::note_reset(Http2Session& me, std::uint32_t code) {
-    if (blames_client(code))
+    const bool own = code == NGHTTP2_REFUSED_STREAM && me.own_refusals_ > 0;
+    if (own)
+        --me.own_refusals_;
+    if (blames_client(code) && !own)
         me.events_.on_glitch(Http2Glitch::reset_sent);
     else
         me.useless_.excuse(me.stream_window_);
@@ -313,7 +328,7 @@ int Http2Session::Callbacks::send_data(
             return static_cast<int>(NGHTTP2_ERR_WOULDBLOCK);
         if (took == Http2Events::Took::never)
             return static_cast<int>(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE);
-        note_data_sent(self(user));
+        note_data_sent(self(user), size);
         self(user).useless_.use(size);
         return 0;
     });

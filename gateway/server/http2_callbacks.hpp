@@ -87,7 +87,8 @@ struct Http2Session::Callbacks {
         void* user);
     static void note_priority(Http2Session& me);
     static void note_window_update(Http2Session& me);
-    static void note_data_sent(Http2Session& me) noexcept;
+    static bool is_late_reset(Http2Session& me, std::int32_t id) noexcept;
+    static void note_data_sent(Http2Session& me, std::size_t size) noexcept;
     static void note_reset(Http2Session& me, std::uint32_t code);
     static void on_control(Http2Session& me, const nghttp2_frame& frame);
     static int submit_trailer(nghttp2_session* session, std::int32_t id, std::string_view lines);

@@ -145,8 +145,10 @@ void Http2Session::resume(std::int32_t id) noexcept {
 }
 
 void Http2Session::reset(std::int32_t id, Http2Error error) noexcept {
-    nghttp2_submit_rst_stream(
+    const int failed = nghttp2_submit_rst_stream(
         session_.get(), NGHTTP2_FLAG_NONE, id, static_cast<std::uint32_t>(error));
+    if (failed == 0 && error == Http2Error::refused_stream)
+        ++own_refusals_;
 }
 
 void Http2Session::consume_stream(std::int32_t id, std::size_t bytes) noexcept {

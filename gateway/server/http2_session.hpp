@@ -141,11 +141,14 @@ class Http2Session {
     std::uint64_t requests_ = 0;
     std::uint64_t priorities_ = 0;
     std::uint64_t data_frames_sent_ = 0; // without tiny ones that the others do not explain
+    std::uint64_t data_bytes_sent_ = 0;  // in these
     std::uint32_t tiny_explained_ = 0;   // tiny ones that may be sent and counted
     std::uint64_t window_updates_ = 0;
-    std::uint32_t goaways_ = 0;  // received
-    std::uint32_t settings_ = 0; // SETTINGS received that were no acknowledgement
-    bool tiny_ = false;          // the DATA frame under way is small because the window is
+    std::uint64_t late_resets_ = 0;  // received for streams that had ended
+    std::uint32_t own_refusals_ = 0; // submitted by reset(), and not sent so far
+    std::uint32_t goaways_ = 0;      // received
+    std::uint32_t settings_ = 0;     // SETTINGS received that were no acknowledgement
+    bool tiny_ = false;              // the DATA frame under way is small because the window is
     bool flooded_ = false;
     bool in_head_ = false;        // CONTINUATION belongs to a head that was not refused
     bool head_unclaimed_ = false; // HEADERS have come, and no stream has taken them so far

@@ -92,6 +92,7 @@ std::optional<http::HeadError> Http2Stream::begin() {
     const std::string key = state.fields.asks_for_tunnel() ? new_websocket_key() : std::string{};
     const auto error = state.fields.finish(state.bodiless, head_, key);
     head_.stream = static_cast<std::uint32_t>(state.id);
+    head_.keep_alive = !http2_->is_leaving();
     state.in.dispatch();
     if (error)
         return error;

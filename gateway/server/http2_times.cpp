@@ -21,7 +21,8 @@ constexpr Duration drain_round_trip = std::chrono::seconds{1};
 } // namespace
 
 bool is_needed(Http1Connection& host) noexcept {
-    return host.session() != nullptr && host.session()->keeps_open();
+    Session* const session = host.session();
+    return session != nullptr && (session->keeps_open() || session->may_keep_open());
 }
 
 void Http2Times::await_settings() noexcept {

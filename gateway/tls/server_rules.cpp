@@ -24,14 +24,25 @@ constexpr const char* default_suites =
 constexpr std::string_view only_http1 = "\x08http/1.1";
 constexpr std::string_view with_http2 = "\x02h2\x08http/1.1";
 
+// True if HTTP/2 may be spoken over the cipher that was chosen (RFC 9113 section 9.2.2): clients
+// refuse it over ciphers of TLS 1.2 without forward secrecy and authenticated encryption.
+bool fits_http2(const SSL* ssl) noexcept {
+    const SSL_CIPHER* const cipher = SSL_get_pending_cipher(ssl);
+    if (cipher == nullptr || SSL_version(ssl) != TLS1_2_VERSION)
+        return true;
+    const int exchange = SSL_CIPHER_get_kx_nid(cipher);
+    return SSL_CIPHER_is_aead(cipher) == 1 && (exchange == NID_kx_ecdhe || exchange == NID_kx_dhe);
+}
+
 int on_protocols(
-    SSL*,
+    SSL* ssl,
     const unsigned char** out,
     unsigned char* size,
     const unsigned char* offered,
     unsigned offered_size,
     void* offers_http2) noexcept {
-    const std::string_view protocols = offers_http2 != nullptr ? with_http2 : only_http1;
+    const bool http2 = offers_http2 != nullptr && fits_http2(ssl);
+    const std::string_view protocols = http2 ? with_http2 : only_http1;
     unsigned char* chosen = nullptr;
     const int outcome = SSL_select_next_proto(
         &chosen, size, reinterpret_cast<const unsigned char*>(protocols.data()),

@@ -8,7 +8,7 @@ from hyperframe.frame import SettingsFrame, WindowUpdateFrame
 from support.case import SystemTest, config
 from support.certificates import Authority
 from support.floods import DRIBBLE, FLOODS, Attacker
-from support.http2 import Gone, Http2Client
+from support.http2 import Gone, Http2Client, Response
 from support.upstream import answer
 from support.waiting import wait_until
 
@@ -65,6 +65,33 @@ class Floods(FloodsTest):
                              and len(client.responses[stream].body) == already + size)
         self.assertEqual(client.goaways, [])
         self.assertEqual(self.counted(stint, ["window_update"]), 0)
+
+    def test_windows_that_are_given_back_in_small_parts_are_no_flood(self):
+        size, part = 4_000_000, 1024
+        stint = self.start(answer(b"x" * size), listener={"h2c": True})
+        client = self.client(stint)
+        client.gives_window = False
+        stream = client.request()
+        response = client.responses.setdefault(stream, Response())
+        given = 0
+        while not response.ended:
+            client.frame()
+            while given + part <= len(response.body):
+                given += part
+                client.send(WindowUpdateFrame(stream, part), WindowUpdateFrame(0, part))
+        self.assertEqual((len(response.body), client.goaways), (size, []))
+        self.assertEqual(self.counted(stint, ["window_update"]), 0)
+
+    def test_uploads_that_are_given_up_when_they_are_refused_are_no_flood(self):
+        stint = self.start(listener={"h2c": True}, max_body=10)
+        client = self.client(stint)
+        for _ in range(600):
+            stream = client.request("POST", "/", [("content-length", "1000000")], end=False)
+            self.assertEqual(client.response(stream).status, 413)
+            client.until(lambda stream=stream: client.responses[stream].reset is not None)
+            client.reset(stream, 0)
+        self.assertEqual((client.get().status, client.goaways), (200, []))
+        self.assertEqual(self.counted(stint, ["reset_received"]), 0)
 
     def test_each_ends_its_connection_over_tls(self):
         authority = Authority(self.new_folder())

@@ -134,6 +134,28 @@ class Locks(PermitsOverHttp2):
         self.assertFalse(client.until_gone())
         self.assertEqual(self.held(stint), 1)
 
+    def test_a_connection_that_ends_with_the_call_holds_no_lease(self):
+        stint = self.locks({"only": {"max": 1}}, permits={**H2C, "http2": {"max_requests": 2}})
+        client = self.client(stint)
+        self.assertEqual(client.get(lock_path("only")).status, 200)
+        self.assertEqual(self.call(client, leases("only", "connection")).status, 400)
+        self.assertEqual(self.held(stint), 0)
+
+    def test_a_connection_whose_call_for_a_lease_waits_is_kept_after_max_requests(self):
+        stint = self.locks({"only": {"max": 1}}, permits={**H2C, "http2": {"max_requests": 3}})
+        client, other = self.client(stint), self.client(stint)
+        first = body_of(self.call(other, leases("only")))["lease"]
+        waiting = self.post(client, leases("only", "connection"), wait_ms=60_000)
+        wait_until(lambda: self.waiting(stint) == 1, "it waits")
+        for _ in range(5):
+            self.assertEqual(client.get(lock_path("only")).status, 200)
+        self.assertEqual(other.response(other.request("DELETE", f"{leases('only')}/{first}")).status, 204)
+        self.assertEqual(client.response(waiting).status, 201)
+        self.assertFalse(client.until_gone(1.5))
+        self.assertEqual(client.goaways, [])
+        client.close()
+        wait_until(lambda: self.held(stint) == 0, "the lease ends with the connection")
+
     def test_a_lease_of_a_stream_ends_with_it_and_no_other(self):
         stint = self.both()
         client = self.client(stint)

@@ -175,6 +175,19 @@ class Choices(TlsTest):
             with self.assertRaises(ssl.SSLError):
                 self.connect(stint, context)
 
+    def test_http2_is_not_agreed_on_over_ciphers_that_it_forbids(self):
+        old = "ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA"
+        stint = self.listening({"ciphers": f"{old}:ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256"})
+        for ciphers, chosen in (old, "http/1.1"), ("ECDHE+AESGCM", "h2"):
+            context = self.context(maximum_version=ssl.TLSVersion.TLSv1_2)
+            context.set_ciphers(ciphers)
+            context.set_alpn_protocols(["h2", "http/1.1"])
+            self.assertEqual(self.connect(stint, context).sock.selected_alpn_protocol(), chosen)
+        context.set_alpn_protocols(["h2"])
+        context.set_ciphers(old)
+        with self.assertRaises(ssl.SSLError):
+            self.connect(stint, context)
+
     def test_the_oldest_version_is_1_2_or_as_configured(self):
         stint = self.listening({"min_version": "1.3"})
         context = self.context(maximum_version=ssl.TLSVersion.TLSv1_2)

@@ -239,6 +239,24 @@ class OverTls(UpgradeTest):
         self.addCleanup(again.close)
         self.assertEqual(again.get("/again").status, 200)
 
+    def test_streams_that_it_refuses_itself_are_no_glitches_of_the_client(self):
+        limits = {"turns": {"requests": 2, "per": "1h", "when_exceeded": "wait", "max_wait": "20h"}}
+        stint = self.upgradable_before(
+            self.start_upstream(self.script), limits=limits, route_limits=["turns"], timeouts={"drain": "30s"},
+            listener={"h2c": True, "http2": {"max_glitches": 20, "max_waiting_streams": 30}})
+        client = Http2Client.to(stint.port)
+        self.addCleanup(client.close)
+        streams = [client.request("GET", "/stalls") for _ in range(2)]
+        wait_until(lambda: self.script.targets.count("/stalls") == 2, "both are under way")
+        waiting = [client.request() for _ in range(30)]
+        wait_until(lambda: stint.admin.limit("turns")["waiting"] == 30, "the others wait")
+        stint.upgrade()
+        self.assertEqual({client.response(each).reset for each in waiting}, {7})
+        self.script.release.set()
+        self.assertEqual([client.response(stream).status for stream in streams], [200] * 2)
+        self.assertTrue(client.until_gone())
+        self.assertEqual(client.goaways[-1][1], 0)
+
     def test_streams_in_flight_finish(self):
         self.http2({"h2c": True}, None)
 
