@@ -195,7 +195,7 @@ void Http2Connection::dispatch(Http2Stream& stream) {
     if (loop_.totals.successor != nullptr) [[unlikely]]
         return reset(stream, Http2Error::refused_stream);
     try {
-        const auto error = stream.begin();
+        const auto error = stream.begin(!drain_.begun());
         state.handler = host_.service().make_handler(stream);
         const Step step = error ? state.handler->on_bad_request(error->status, error->detail)
                                 : state.handler->on_request();

@@ -54,10 +54,6 @@ class Http2Connection final : private Http2Events {
     void schedule() noexcept;
     [[nodiscard]] Http1Connection& host() noexcept { return host_; }
     [[nodiscard]] WaitSlots& waits() noexcept { return waits_; }
-    // True if the connection ends after the streams that it has.
-    [[nodiscard]] bool is_leaving() const noexcept {
-        return drain_.announced() || drain_.stopped();
-    }
     // Scratch: the fields that the next submission sends.
     [[nodiscard]] std::vector<http::Http2Field>& fields() noexcept { return fields_; }
     [[nodiscard]] bool submit_interim(Http2Stream& stream);

@@ -25,6 +25,8 @@ class Http2Drain {
         stage_ = Stage::stopped;
         session.shut_down();
     }
+    // True if the connection ends after the streams that it has.
+    [[nodiscard]] bool begun() const noexcept { return stage_ != Stage::none; }
     // True between announce() and stop(): the answer to a PING is awaited.
     [[nodiscard]] bool announced() const noexcept { return stage_ == Stage::announced; }
     [[nodiscard]] bool stopped() const noexcept { return stage_ == Stage::stopped; }

@@ -88,18 +88,16 @@ void Http2Stream::release_large() noexcept {
     state.out.release(most_kept);
 }
 
-std::optional<http::HeadError> Http2Stream::begin() {
+std::optional<http::HeadError> Http2Stream::begin(bool stays) {
     const std::string key = state.fields.asks_for_tunnel() ? new_websocket_key() : std::string{};
     const auto error = state.fields.finish(state.bodiless, head_, key);
     head_.stream = static_cast<std::uint32_t>(state.id);
-    head_.keep_alive = !http2_->is_leaving();
+    head_.keep_alive = stays;
     state.in.dispatch();
     if (error)
         return error;
-    if (!serves(http2_->host(), head_.authority)) {
-        head_ = {};
+    if (!serves(http2_->host(), head_.authority))
         return http::HeadError{421, "The connection was made to a host with other certificates."};
-    }
     if (head_.extended_connect)
         return std::nullopt; // early bytes belong to the tunnel
     buffered_body_ = state.in.first();

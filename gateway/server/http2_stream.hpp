@@ -53,8 +53,9 @@ class Http2Stream final : public ClientStream {
     // Frees the memory that a large request or response has needed.
     void release_large() noexcept;
     Http2StreamState state;
-    // Begins the request, whose head has come. Returns an error if it is malformed.
-    [[nodiscard]] std::optional<http::HeadError> begin();
+    // Begins the request, whose head has come. Returns an error if it is malformed. stays: the
+    // connection does not end after it.
+    [[nodiscard]] std::optional<http::HeadError> begin(bool stays);
     // Resumes those who wait for the client, because it has done something or they have to end.
     void wake();
     // Arms the deadline for the client to take more of a response whose handler has ended; disarms

@@ -261,7 +261,10 @@ class OverTls(Http2Test):
         client = Http2Client.to(stint.port, self.context("h2"))
         self.addCleanup(client.close)
         self.assertEqual(client.get(authority="localhost:1234").status, 200)
-        self.assertEqual(client.get(authority="other.test").status, 421)
+        self.assertEqual(client.get("/there", authority="other.test").status, 421)
+        [line] = wait_until(lambda: [each for each in stint.access_log() if each["status"] == 421], "its line")
+        self.assertEqual((line["method"], line["host"], line["path"], line["protocol"]),
+                         ("GET", "other.test", "/there", "HTTP/2.0"))
         self.assertEqual(client.get().status, 200)
 
     def test_a_host_is_the_same_however_it_is_spelt(self):
