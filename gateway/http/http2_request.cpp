@@ -37,6 +37,12 @@ bool is_connection_field(FieldId id) noexcept {
            id == FieldId::upgrade;
 }
 
+// Of such a request HTTP/1.1 tells that it has no body (RFC 9110 section 8.6): some servers answer
+// 411 otherwise. The end of a stream of HTTP/2 tells it by itself.
+bool usually_has_body(std::string_view method) noexcept {
+    return method == "POST" || method == "PUT" || method == "PATCH";
+}
+
 } // namespace
 
 void Http2Request::begin(const HeadBounds& bounds) noexcept {
@@ -212,6 +218,9 @@ std::optional<HeadError> Http2Request::judge(bool ends_stream, RequestHead& into
         return judged.error();
     if ((ends_stream || protocol_.given) && into.framing.has_body())
         return HeadError{400, "Content-Length states a body, and none follows."};
+    if (ends_stream && into.framing.kind == BodyFraming::Kind::none &&
+        usually_has_body(into.method))
+        into.framing.kind = BodyFraming::Kind::length; // of 0
     into.http2 = true;
     into.extended_connect = protocol_.given;
     return std::nullopt;

@@ -49,7 +49,10 @@ const Rows lengths{
      .source = "RFC 9112 6.3",
      .client = post("") & get,
      .upstream_saw = post("") & get,
-     .client_got = ok & ok},
+     .client_got = ok & ok,
+     .http2 =
+         {.why = "RFC 9110 8.6: HTTP/1.1 says so, where the end of a stream did",
+          .upstream_saw = post("", "Content-Length: 0") & get}},
     {.name = "GET may have a body",
      .source = "RFC 9110 9.3.1",
      .client = with("Content-Length: 2") & "hi" & get,

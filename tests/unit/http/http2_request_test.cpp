@@ -232,6 +232,24 @@ TEST_CASE("the end of the stream and Content-Length decide about the body") {
     CHECK(status_of(get({{"content-length", "1"}, {"content-length", "1"}}), false) == 400);
 }
 
+TEST_CASE("a request that usually has a body says over HTTP/1.1 that it has none") {
+    for (const auto& [method, wanted] :
+         {std::pair{"POST", true},
+          {"PUT", true},
+          {"PATCH", true},
+          {"GET", false},
+          {"DELETE", false}}) {
+        Fields fields = get();
+        fields.front().second = method;
+        const Played played{fields, true};
+        REQUIRE_FALSE(played.error);
+        CHECK_FALSE(played.head.framing.has_body());
+        HeadBuffer out;
+        write_upstream_head(out, played.head, {});
+        CHECK((out.view().find("Content-Length: 0\r\n") != std::string_view::npos) == wanted);
+    }
+}
+
 TEST_CASE("Expect needs a body to wait for") {
     CHECK(Played{get({{"expect", "100-continue"}}), false}.head.expects_continue);
     CHECK_FALSE(Played{get({{"expect", "100-continue"}}), true}.head.expects_continue);
