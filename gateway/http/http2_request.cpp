@@ -37,8 +37,8 @@ bool is_connection_field(FieldId id) noexcept {
            id == FieldId::upgrade;
 }
 
-// Of such a request HTTP/1.1 tells that it has no body (RFC 9110 section 8.6): some servers answer
-// 411 otherwise. The end of a stream of HTTP/2 tells it by itself.
+// True if a request without a body needs Content-Length: 0 over HTTP/1.1 (RFC 9110 section 8.6):
+// some servers answer 411 otherwise. The end of a stream says the same over HTTP/2.
 bool usually_has_body(std::string_view method) noexcept {
     return method == "POST" || method == "PUT" || method == "PATCH";
 }
@@ -220,7 +220,7 @@ std::optional<HeadError> Http2Request::judge(bool ends_stream, RequestHead& into
         return HeadError{400, "Content-Length states a body, and none follows."};
     if (ends_stream && into.framing.kind == BodyFraming::Kind::none &&
         usually_has_body(into.method))
-        into.framing.kind = BodyFraming::Kind::length; // of 0
+        into.framing.kind = BodyFraming::Kind::length; // 0 bytes
     into.http2 = true;
     into.extended_connect = protocol_.given;
     return std::nullopt;
