@@ -160,7 +160,8 @@ int Http2Session::Callbacks::on_invalid_header(
     return add_field(session, *frame, text(name), text(value), false, user);
 }
 
-// True if the response has ended before: clients give up an upload then (RFC 9113 section 8.1).
+// True if the stream has ended before, or was refused. A client gives up an upload whose response
+// has ended (RFC 9113 section 8.1).
 bool Http2Session::Callbacks::is_late_reset(Http2Session& me, std::int32_t id) noexcept {
     return stream_of(me.session_.get(), id) == nullptr;
 }

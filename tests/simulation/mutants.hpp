@@ -35,8 +35,7 @@ inline constexpr Mutant mutants[] = {
      "local is_late = false"},
     {"a caller from an epoch that is known knows of nothing that is lost",
      "local unknown = knows > version", "local unknown = version < 0"},
-    {"who comes back to a store that has lost all lives for as long as the caller",
-     "tonumber(ARGV[16] or 0) or 0", "0 or 0"},
+    {"a listed session has its caller's time to live", "tonumber(ARGV[16] or 0) or 0", "0 or 0"},
     {"sessions join at once", "other.knows < session.joined", "false"},
     {"what sessions know of each other is not merged",
      "if not known or (unknown and known.state == 'd' and known.died <= since) then add(id, of, "

@@ -76,6 +76,17 @@ inline void miss_each_other(Simulation& of, Instant busy) {
     of.at(ms(20300), [&of] { of.cut_off(1, ms(25950)); });
 }
 
+// Gateway 1 is given up. The store forgets that with all else, and gateway 1 comes back; the
+// replica has not forgotten it.
+inline void forget_a_death(Simulation& of) {
+    start_both(of);
+    of.at(ms(1000), [&of] { of.trust(0); });
+    of.busy(1, ms(1500), ms(1600));
+    of.at(ms(1700), [&of] { of.cut_off(1, ms(3300)); });
+    of.at(ms(2900), [&of] { of.remember(); });
+    of.at(ms(3000), [&of] { of.flush(); });
+}
+
 // Gateway 0 is given up, and its share passed on to gateway 1; the store forgets both. Then gateway
 // 0 is back, and gateway 1 away. Both have requests until `busy`.
 inline void forget_who_was_given_up(Simulation& of, Instant busy) {
@@ -166,12 +177,7 @@ inline constexpr Scenario all[] = {
     {"a dead session comes back with an epoch of which the store forgets all but the beginning", 2500ms,
      "a caller from an epoch that is known knows of nothing that is lost",
      [](Simulation& of) {
-         start_both(of);
-         of.at(ms(1000), [&] { of.trust(0); });
-         of.busy(1, ms(1500), ms(1600));
-         of.at(ms(1700), [&] { of.cut_off(1, ms(3300)); });
-         of.at(ms(2900), [&] { of.remember(); });
-         of.at(ms(3000), [&] { of.flush(); });
+         forget_a_death(of);
          of.busy(1, ms(4850), ms(7400));
          of.at(ms(5000), [&] {
              of.cut_off(1, ms(5250));
@@ -187,7 +193,7 @@ inline constexpr Scenario all[] = {
      },
      Scenario::Breaks::number, 10, 0, 3, limits::Anchor::first_request, false, 0, 0, 8s, 200},
     {"the store forgets all, and a gateway with a longer time to live than the others' is away", 300ms,
-     "who comes back to a store that has lost all lives for as long as the caller",
+     "a listed session has its caller's time to live",
      [](Simulation& of) {
          of.at(0, [&] {
              of.start(0, 6s);
@@ -217,12 +223,7 @@ inline constexpr Scenario all[] = {
     {"the store forgets a death, the gateway comes back, and the store forgets that", 2500ms,
      "a session that was dead before the lost epochs stays dead",
      [](Simulation& of) {
-         start_both(of);
-         of.at(ms(1000), [&] { of.trust(0); });
-         of.busy(1, ms(1500), ms(1600));
-         of.at(ms(1700), [&] { of.cut_off(1, ms(3300)); });
-         of.at(ms(2900), [&] { of.remember(); });
-         of.at(ms(3000), [&] { of.flush(); });
+         forget_a_death(of);
          of.busy(1, ms(4600), ms(4900));
          of.at(ms(5000), [&] {
              of.cut_off(1, ms(11000));

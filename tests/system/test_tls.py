@@ -182,7 +182,11 @@ class Choices(TlsTest):
             context = self.context(maximum_version=ssl.TLSVersion.TLSv1_2)
             context.set_ciphers(ciphers)
             context.set_alpn_protocols(["h2", "http/1.1"])
-            self.assertEqual(self.connect(stint, context).sock.selected_alpn_protocol(), chosen)
+            session = None
+            for resumed in False, True:
+                stream = self.connect(stint, context, session=session)
+                self.assertEqual((stream.sock.session_reused, stream.sock.selected_alpn_protocol()), (resumed, chosen))
+                session = stream.sock.session
         context.set_alpn_protocols(["h2"])
         context.set_ciphers(old)
         with self.assertRaises(ssl.SSLError):

@@ -37,7 +37,7 @@ class NewConnections(threading.Thread):
 
 
 class OtherVersion(UpgradeTest):
-    def started(self, *arguments, **more):
+    def started(self, *arguments):
         nginx = self.start_nginx("location / { return 200 ok; }")
         stint = self.start_upgradable(
             config(nginx.address, limits={"n": {"requests": 10**9, "per": "1h"}}, route_limits=["n"]),
@@ -61,6 +61,7 @@ class OtherVersion(UpgradeTest):
         stint = self.started("--cold")
         client = NewConnections(stint.port)
         client.start()
+        self.addCleanup(client.finish)
         wait_until(lambda: len(client.statuses) > 200, "requests")
         stint.upgrade()
         self.assertLess(stint.admin.limit("n")["used"], len(client.statuses) - 190)
