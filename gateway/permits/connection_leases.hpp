@@ -1,6 +1,7 @@
 // The leases that end with a connection, or with a stream.
 #pragma once
 
+#include "base/counted.hpp"
 #include "base/hash.hpp"
 #include "base/time.hpp"
 #include "locks/lock_manager.hpp"
@@ -30,19 +31,8 @@ class ConnectionLeases {
     void remove(Hash128 lease) noexcept;
     // True if one of the leases is alive.
     [[nodiscard]] bool any();
-    // True if a request for one is under way.
-    [[nodiscard]] bool asked() const noexcept { return asked_ > 0; }
-    // Counts a request for a lease that is to be bound to the connection, for its life.
-    class Asked {
-      public:
-        explicit Asked(ConnectionLeases& leases) noexcept : leases_{leases} { ++leases_.asked_; }
-        ~Asked() { --leases_.asked_; }
-        Asked(const Asked&) = delete;
-        Asked& operator=(const Asked&) = delete;
-
-      private:
-        ConnectionLeases& leases_;
-    };
+    // The gauge of the requests under way for a lease that is to be bound to the connection.
+    [[nodiscard]] std::uint64_t& requests() noexcept { return requests_; }
 
     // Notes that the reply with a grant is being sent. Withdraws the grant if the connection ends
     // before sent(), or with unsent(). stream: RequestHead::stream. bound: the lease was added,
@@ -70,7 +60,7 @@ class ConnectionLeases {
     std::vector<Hash128> leases_;
     std::vector<Sending> sending_;
     bool detached_ = false;
-    std::uint32_t asked_ = 0;    // see Asked
+    std::uint64_t requests_ = 0;
     std::size_t look_from_ = 16; // number of leases at which add() first drops ended leases
 };
 
@@ -79,12 +69,12 @@ struct LeaseOwners {
     explicit LeaseOwners(ConnectionLeases& of_connection) noexcept : connection{of_connection} {}
 
     ConnectionLeases& connection;
-    std::optional<ConnectionLeases> response;     // for LeaseBinding::stream
-    std::optional<ConnectionLeases::Asked> asked; // for LeaseBinding::connection
-    std::uint32_t stream = 0;                     // RequestHead::stream
-    bool stays = false;                           // the connection is kept alive
-    server::WaitSlots* waits = nullptr;           // the connection's; may be null
-    SteadyTime waiting_since{};                   // see server::ConnectionInfo
+    std::optional<ConnectionLeases> response; // for LeaseBinding::stream
+    std::optional<Counted> request;     // in the connection's gauge, for LeaseBinding::connection
+    std::uint32_t stream = 0;           // RequestHead::stream
+    bool stays = false;                 // the connection is kept alive
+    server::WaitSlots* waits = nullptr; // the connection's; may be null
+    SteadyTime waiting_since{};         // see server::ConnectionInfo
 
     [[nodiscard]] ConnectionLeases& of(locks::LeaseBinding binding) noexcept {
         return binding == locks::LeaseBinding::stream && response ? *response : connection;

@@ -136,7 +136,7 @@ struct LockCall {
         if (*binding == locks::LeaseBinding::stream)
             owners.response.emplace(service.shared.locks, service.next_leases());
         else if (*binding == locks::LeaseBinding::connection)
-            owners.asked.emplace(owners.connection);
+            owners.request.emplace(owners.connection.requests());
         if (locking->begin(name, *ask, *binding) == LockOperation::Step::waits ||
             locking->streams())
             return as_base<DeferredReply>(std::move(locking));

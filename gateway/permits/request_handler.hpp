@@ -31,7 +31,7 @@ class LeaseSession final : public server::Session {
     // True while a lease is bound to the connection: its client may then stay silent past the idle
     // timeout.
     [[nodiscard]] bool keeps_open() override { return leases.any(); }
-    [[nodiscard]] bool may_keep_open() const noexcept override { return leases.asked(); }
+    [[nodiscard]] bool may_keep_open() noexcept override { return leases.requests() > 0; }
     void on_sent(std::uint32_t stream) noexcept override { leases.sent(stream); }
     void on_unsent(std::uint32_t stream) noexcept override { leases.unsent(stream); }
     void on_abort() noexcept override { leases.detach(); }

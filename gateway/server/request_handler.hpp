@@ -95,7 +95,7 @@ class Session {
     // True while the connection has to stay open, however long it is silent.
     [[nodiscard]] virtual bool keeps_open() { return false; }
     // True while a request is under way after which keeps_open() may be true.
-    [[nodiscard]] virtual bool may_keep_open() const noexcept { return false; }
+    [[nodiscard]] virtual bool may_keep_open() noexcept { return false; }
     // Called when all bytes so far of the response to a request were given to the client's socket.
     // stream: its RequestHead::stream; 0: all responses so far.
     virtual void on_sent(std::uint32_t /*stream*/) noexcept {}
