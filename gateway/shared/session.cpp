@@ -71,6 +71,7 @@ std::vector<std::string> Session::beat(bool told_all, const Now& time) {
         std::to_string(duration_cast<milliseconds>(time.wall.time_since_epoch()).count()));
     made.push_back(std::to_string(++beats_));
     made.push_back(std::to_string(longest_time_to_live_));
+    made.push_back(came_unheld_ ? "1" : "0");
     beat_at_ = now;
     unanswered_since_ = unanswered_since_.value_or(now);
     next_beat_ = now + between_beats();
@@ -115,6 +116,7 @@ Session::Beaten Session::answered(const Reply& reply, SteadyTime sent, SteadyTim
         // The store may have forgotten that it ended this session and passed its shares on.
         result.lost = state_ == SessionState::active && !valid;
         epoch_ = epoch;
+        came_unheld_ = !was_active_;
         hasten(now);
     }
     const bool was_active = state_ == SessionState::active;

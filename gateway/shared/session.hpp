@@ -97,8 +97,9 @@ class Session {
 
     SessionTerms terms_;
     SessionState state_ = SessionState::unknown;
-    std::string epoch_ = "0"; // "0": none yet
-    bool was_active_ = false; // at any time, so that it may have held shares
+    std::string epoch_ = "0";  // "0": none yet
+    bool was_active_ = false;  // at any time, so that it may have held shares
+    bool came_unheld_ = false; // into this epoch: it had not been active before
     bool learned_ = false;
     Duration quiet_span_{-1};
     // All is known that was granted since so long before `base_at_`; ms. At least so long: a later

@@ -74,8 +74,9 @@ end
 
 -- Sessions: gateway, last beat, joined (version of the member list), knows (that version), the
 -- epoch that it has told all its shares in, state (joining, active, dead), died, confirms (1: it was
--- within its time when it came into the epoch; n: it had never been active before), time to live,
--- how long what it has told of in the epoch counts after its end, and the number of its latest beat.
+-- within its time when it came into the epoch; n: it had never been active before; 0: neither is
+-- known), time to live, how long what it has told of in the epoch counts after its end, and the
+-- number of its latest beat.
 -- Lines of other protocols begin like this, too, so that each knows which sessions of the others
 -- live. A store that has lost its sessions hears from each caller the longest time to live.
 local sessions, changed = {}, {}
@@ -203,7 +204,7 @@ local function add(id, gateway, state)
     write.members = string.format('%d', members)
     local session = {id = id, gateway = gateway, heard = now, joined = members, knows = 0, told = '-',
                      state = state, died = 0, confirms = '0', ttl = longest_ttl, span = 0,
-                     beats = 0}
+                     beats = sessions[id] and sessions[id].beats or 0}
     sessions[id] = session
     save(session)
     return session

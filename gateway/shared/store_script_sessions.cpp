@@ -13,7 +13,8 @@ end
 
 if op == 'beat' then
     -- ARGV: ..., gateway, knows, told, confirms, state, members as "id:gateway id:gateway", the
-    -- caller's wall clock, number of the beat, and the longest time to live that it has been told.
+    -- caller's wall clock, number of the beat, the longest time to live that it has been told, and
+    -- whether it had never been active when it came into the epoch that it knows.
     local gateway, knows, told, confirms, state = ARGV[8], tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
     end_silent_sessions()
     local mine = sessions[me]
@@ -29,7 +30,8 @@ if op == 'beat' then
         finish()
         return {'dead', now, epoch}
     end
-    if not mine then
+    local is_new = not mine
+    if is_new then
         local name, number = process_of(gateway)
         for _, other in pairs(sessions) do
             local its_name, its_number = process_of(other.gateway)
@@ -52,17 +54,26 @@ if op == 'beat' then
     local unknown = knows > version
     for id, of in ARGV[13]:gmatch('(%S+):(%S+)') do
         local known = sessions[id]
-        if not known or (unknown and known.state == 'd' and known.died <= since) then add(id, of, 'a') end
+        if not known or (unknown and known.state == 'd' and known.died <= since) then
+            add(id, of, 'a')
+        elseif id ~= me and known_epoch ~= epoch and known.state ~= 'd' and known.confirms == 'n' then
+            known.confirms = '0' -- it may have been active in the caller's epoch
+            save(known)
+        end
     end
     mine.heard, mine.ttl = now, ttl
     local beats = tonumber(ARGV[15] or 0)
     local is_late = beats < mine.beats -- what a later one has said, holds
     mine.beats = math.max(mine.beats, beats)
+    -- What a beat says of the epoch that it names, is true whenever it arrives. One that names another
+    -- epoch may be from before the session was active: it is believed only where nothing was known of
+    -- the session.
+    if known_epoch == epoch and ARGV[17] == '1' then mine.confirms = 'n' end
     if not is_late and known_epoch == epoch then
         mine.knows = math.max(mine.knows, knows)
         mine.told = told
     elseif not is_late then
-        mine.confirms = confirms
+        mine.confirms = confirms == 'n' and not is_new and '0' or confirms
         if confirms == '1' then mine.state = 'a' end
         -- It vouches for what was granted since its own base only: it may have begun in a store that
         -- had just forgotten all.
@@ -167,7 +178,7 @@ end
 if op == 'trust' then
     field.learned, write.learned, write.base, write.trusted = epoch, epoch, '0', epoch
     for _, session in pairs(sessions) do -- those that have died untold had nothing to tell
-        if session.state == 'd' then
+        if session.state == 'd' and session.died <= seen + elapsed then
             session.confirms = 'n'
             save(session)
         end

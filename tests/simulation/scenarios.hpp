@@ -128,6 +128,24 @@ inline void come_unheard(Simulation& of, Instant busy) {
     of.busy(1, ms(31'150), busy);
 }
 
+// Gateway 1 has just become active when the store forgets it, and what it is granted. Its first
+// beat arrives once more, so long after it was sent.
+inline void repeat_a_first_beat(Simulation& of, Duration later) {
+    of.at(0, [&of] { of.start(0); });
+    of.at(ms(500), [&of] { of.trust(0); });
+    of.at(ms(1990), [&of] { of.remember(); });
+    of.at(ms(2000), [&of, later] {
+        of.repeat_next_beat(1, later);
+        of.start(1);
+    });
+    of.busy(1, ms(2300), ms(2950));
+    of.at(ms(2400), [&of] {
+        of.cut_off(1, ms(2700));
+        of.fail_over();
+    });
+    of.busy(0, ms(2430), ms(2950));
+}
+
 // The time to live is 1 s, N is 10, and a gateway is quiet 1 s and 1.1 of `per` and 250 ms after
 // the store's first call.
 inline constexpr Scenario all[] = {
@@ -140,23 +158,12 @@ inline constexpr Scenario all[] = {
          forget_who_was_given_up(of, ms(4600));
          of.at(ms(2400), [&] { of.repeat_next_beat(0, 1450ms); });
      }},
-    {"a gateway's first beat arrives again when the store has forgotten its share", 300ms,
-     "a late beat is taken for the latest",
-     [](Simulation& of) {
-         of.at(0, [&] { of.start(0); });
-         of.at(ms(500), [&] { of.trust(0); });
-         of.at(ms(2000), [&] {
-             of.repeat_next_beat(1, 420ms);
-             of.start(1);
-         });
-         of.at(ms(2290), [&] { of.remember(); });
-         of.busy(1, ms(2300), ms(2950));
-         of.at(ms(2400), [&] {
-             of.cut_off(1, ms(2700));
-             of.fail_over();
-         });
-         of.busy(0, ms(2430), ms(2950));
-     }},
+    {"a gateway's first beat arrives again when the store has forgotten it", 300ms,
+     "a session that others list had never been active",
+     [](Simulation& of) { repeat_a_first_beat(of, 401ms); }},
+    {"a gateway's first beat arrives again when another one has listed it anew", 300ms,
+     "a late beat tells that its session had never been active",
+     [](Simulation& of) { repeat_a_first_beat(of, 500ms); }},
     {"a session is forgotten, comes back by the same name, and the store forgets that", 300ms,
      "a caller from an epoch that is known knows of nothing that is lost",
      [](Simulation& of) {
