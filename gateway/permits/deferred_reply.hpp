@@ -26,6 +26,10 @@ class DeferredReply {
     // loop, not within this call. Idempotent.
     virtual void give_up() noexcept = 0;
 
+    // Another process of the gateway serves now, and this one ends with its connections. A wait for
+    // what only that one decides ends as after give_up(), with a refusal. Idempotent.
+    virtual void on_replaced() noexcept {}
+
     // True if what is waited for is not a decision: it is made. give_up() would undo it.
     [[nodiscard]] virtual bool is_decided() const noexcept { return false; }
 

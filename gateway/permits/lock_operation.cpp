@@ -45,6 +45,8 @@ LockOperation::begin(std::string_view name, const LockRequest& ask, locks::Lease
 
 // Takes a slot, waits for one, or refuses.
 LockOperation::Step LockOperation::enter() {
+    if (!book_.grants())
+        return refuse_for_replacement();
     if (const auto active = book_.find_granted(wish_, now_)) {
         have(*active);
         return keep();
@@ -127,6 +129,8 @@ LockOperation::Step LockOperation::line_up(Duration wait) {
 
 // Grants the lease for a slot. If a reload has replaced the lock, the request turns to the new one.
 LockOperation::Step LockOperation::take(limits::Permit permit) {
+    if (!book_.grants())
+        return refuse_for_replacement();
     if (lock_->replaced()) {
         permit = {}; // the new lock may have the same slots
         return turn_to_new_lock();
@@ -191,6 +195,13 @@ LockOperation::Step LockOperation::refuse_for_store() {
     return Step::answered;
 }
 
+// Leases are another process's now, which knows those that this one has granted.
+LockOperation::Step LockOperation::refuse_for_replacement() {
+    fail(503, "another process of the gateway serves now: ask again, on a new connection");
+    retry_after_ = try_again;
+    return Step::answered;
+}
+
 // Stores the grant. The destructor withdraws a new grant until its reply is written. A lease bound
 // to a connection or stream is added to theirs.
 void LockOperation::have(const locks::Grant& grant) {
@@ -225,6 +236,8 @@ LockOperation::Step LockOperation::renew(
     name_ = name;
     binding_ = binding;
     status_ = renewed;
+    if (!book_.grants())
+        return refuse_for_replacement();
     const locks::LockManager::Renewal renewal{
         .ttl = ttl,
         .connection_id =
@@ -265,6 +278,11 @@ void LockOperation::give_up() noexcept {
         write_->give_up();
 }
 
+void LockOperation::on_replaced() noexcept {
+    if (!is_decided())
+        give_up();
+}
+
 bool LockOperation::settle() {
     if (store_answer_.waits())
         return settle_asked() == Step::answered;
@@ -276,7 +294,7 @@ bool LockOperation::settle() {
     const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
     book_.end_wait(waiting_);
     now_ = net::read_clocks();
-    if (queued->decision.allowed()) {
+    if (queued->decision.allowed() && book_.grants()) {
         context_.counters.lock_waits.time.observe(now_.steady - begun_);
         return take(std::move(queued->decision.permit)) == Step::answered;
     }
@@ -288,6 +306,8 @@ bool LockOperation::settle() {
 // with that grant. retry_after: the limit's estimate. An earlier lease expiry replaces it, and so
 // does the end of start_up_grace.
 LockOperation::Step LockOperation::refuse(Duration retry_after) {
+    if (!book_.grants())
+        return refuse_for_replacement();
     if (const auto active = book_.find_granted(wish_, now_)) {
         have(*active);
         return keep();

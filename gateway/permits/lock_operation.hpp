@@ -50,6 +50,7 @@ class LockOperation final : public DeferredReply {
     [[nodiscard]] net::Task<> wait() override;
     [[nodiscard]] bool settle() override;
     void give_up() noexcept override;
+    void on_replaced() noexcept override;
     [[nodiscard]] bool is_decided() const noexcept override {
         return !queued_ && !store_answer_.waits();
     }
@@ -74,6 +75,7 @@ class LockOperation final : public DeferredReply {
     [[nodiscard]] Step settle_asked();
     [[nodiscard]] bool lacks_store() const noexcept;
     [[nodiscard]] Step refuse_for_store();
+    [[nodiscard]] Step refuse_for_replacement();
     void have(const locks::Grant& grant);
     [[nodiscard]] Step keep();
     void end_write(locks::LockManager::Durability kept);

@@ -173,6 +173,8 @@ void RequestHandler::on_hand_over() noexcept {
 void RequestHandler::on_drain() noexcept {
     if (streaming_)
         next_event_.signal();
+    else if (pending_ && !service_.shared.locks.grants())
+        pending_->on_replaced();
 }
 
 LeaseSession& RequestHandler::session() const noexcept {

@@ -3,12 +3,15 @@
 import signal
 import sys
 import threading
+import time
 import unittest
 from pathlib import Path
 
 from support.case import config
 from support.client import RawClient, fetch
 from support.ended_requests import EndedRequests
+from support.locks_client import LockClient, locks_config
+from support.permits_client import permits_port
 from support.stint import binary
 from support.upgrade import UpgradeTest
 from support.waiting import wait_until
@@ -96,6 +99,88 @@ class RequestsOfTheFormerProcess(EndedRequests, UpgradeTest):
         self.end("/2", second)
         stint.await_former()
         self.end("/3", other)
+
+
+class Taker(threading.Thread):
+    """A client that takes one lock after the other, until finish()."""
+
+    def __init__(self, port: int, number: int):
+        super().__init__(daemon=True)
+        self._port, self._number, self._over = port, number, threading.Event()
+        self.taken = []
+
+    def run(self):
+        client, asked = None, 0
+        while not self._over.is_set():
+            asked += 1
+            try:
+                client = client or LockClient(self._port, hold=None)
+                name = f"{self._number}-{asked}"
+                if client.acquire(name, ttl_ms=60_000).status == 201:
+                    self.taken.append(name)
+            except (OSError, EOFError):  # of a connection that has ended
+                if client:
+                    client.close()
+                client = None
+        if client:
+            client.close()
+
+    def finish(self):
+        self._over.set()
+        self.join()
+
+
+class Locks(UpgradeTest):
+    def started(self, locks=None, **top):
+        stint = self.start_upgradable(
+            locks_config(locks, timeouts={"drain": "30s"}, state={"file": str(self.new_folder() / "state.db")}, **top),
+            arguments=("--cold",))
+        self.port = permits_port(stint)
+        return stint
+
+    def client(self, **more):
+        client = LockClient(self.port, hold=None, **more)
+        self.addCleanup(client.close)
+        return client
+
+    def test_a_holder_goes_on_and_who_waits_is_told_to_ask_again(self):
+        stint = self.started({"job": {"max": 1}})
+        stint.replace_program(f"export LATE=1.2; {OTHER}")  # the former process has the file until then
+        held = self.client().acquire("job", ttl_ms=60_000)
+        self.assertEqual(held.status, 201)
+        waiting = self.client(timeout=60)
+        waiting.asks_to_acquire("job", ttl_ms=60_000, wait_ms=60_000)
+        wait_until(lambda: self.client().lock("job").body["waiting"], "one waits")
+
+        stint.upgrade()
+
+        asked_again = waiting.read()
+        self.assertEqual(asked_again.status, 503, asked_again.body)
+        self.assertIn("another process", asked_again.body["detail"])
+        self.assertIn("retry-after: 1", asked_again.head.lower())
+        self.assertEqual(self.client().renew("job", held.body["lease"]).status, 200)
+        self.assertEqual(self.client().acquire("job", ttl_ms=60_000).status, 409)
+        self.assertNotIn("another process has it open", stint.log())
+        self.client().release("job", held.body["lease"])
+        stint.await_former()
+
+    def test_no_lock_is_granted_by_both(self):
+        stint = self.started(permits={"dynamic_locks": 100_000})
+        stint.replace_program(OTHER)
+        takers = [Taker(self.port, number) for number in range(12)]
+        for each in takers:
+            each.start()
+            self.addCleanup(each.finish)
+        time.sleep(0.3)
+        stint.upgrade()
+        time.sleep(0.3)
+        for each in takers:
+            each.finish()
+        client = self.client()
+        taken = [name for each in takers for name in each.taken]
+        self.assertGreater(len(taken), 100)
+        self.assertEqual([name for name in taken if client.acquire(name, ttl_ms=1000).status != 409], [])
+        stint.await_former()
 
 
 if __name__ == "__main__":

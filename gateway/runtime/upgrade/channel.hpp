@@ -16,14 +16,15 @@ namespace stint::runtime {
 // to one of the same number: see Hello.
 inline constexpr std::uint32_t hand_over_version = 2;
 
-// The meaning of a message. The first three are the same in every version.
+// The meaning of a message. The first six are the same in every version, but for the body of
+// `state`.
 enum class MessageKind : std::uint8_t {
     hello = 1,    // to the successor: the version
     sockets = 2,  // to the successor: listening sockets, in one message or more
     prepared = 3, // to the predecessor: 0, or 1 if the successor takes no state
-    state,        // to the successor: HandedState
-    taken,        // to the predecessor: the successor has the state
-    go,           // to the successor: it decides from now on
+    state = 4,    // to the successor: HandedState, if it takes that; the state file is closed
+    taken = 5,    // to the predecessor: the successor has the state
+    go = 6,       // to the successor: it decides from now on
     connection,   // to the successor: a server::HandedConnection
     all_given,    // to the successor: no connection follows whose request has waited longer
     given_back,   // to the successor: slots, or a part of a charge, of a request in flight

@@ -105,8 +105,7 @@ Result<net::InheritedSockets, std::string> TakeOver::greet() {
 }
 
 Result<void, std::string> TakeOver::rehearse(const LoadedConfig& loaded, const Resolve& resolve) {
-    std::string why_not = cold_ ? std::string{} : reason_to_restart(loaded.config);
-    if (!why_not.empty())
+    if (std::string why_not = reason_to_restart(loaded.config); !why_not.empty())
         return why_not;
     const Compiled trial = parts_.store.compiled_from(
         loaded, parts_.changes.overlay().limits(), parts_.store.generation() + 1);
@@ -136,11 +135,11 @@ Result<std::optional<HandedState>, std::string> TakeOver::await_state() {
     const Message ready{MessageKind::prepared, cold_ ? std::string{'\1'} : std::string{'\0'}};
     if (const ErrorCode failed = channel_.send(ready, longest_wait))
         return gone(failed);
-    if (cold_)
-        return std::optional<HandedState>{};
     auto message = channel_.receive(longest_wait);
     if (!message)
         return gone(message.error());
+    if (cold_ && message->kind == MessageKind::state)
+        return std::optional<HandedState>{}; // the state file can be opened, if there is one
     auto state = message->kind == MessageKind::state ? decode_state(message->body) : std::nullopt;
     if (!state)
         return unexpected();

@@ -146,13 +146,12 @@ void Upgrade::hand_over(bool with_state) {
     parts_.openings.hold();
     const auto pause = parts_.pool.pause();
     Result<void, std::string> handed = "the workers are too busy";
-    // True while the new process may be taking the state, or open its file.
-    bool takes = !with_state;
+    bool takes = false; // the new process may be taking the state, or opening its file
     if (pause->await(parts_.pool.size(), longest_stop)) {
         try {
             if (parts_.persistence)
                 parts_.persistence->finish();
-            handed = with_state ? send_state(takes) : Result<void, std::string>{};
+            handed = send_state(with_state, takes);
             if (handed)
                 handed = await_taken();
         } catch (const std::exception& failure) { // no memory
@@ -174,16 +173,20 @@ void Upgrade::hand_over(bool with_state) {
     fail(handed.error());
 }
 
-// begun: set once the new process may have some of it.
-Result<void, std::string> Upgrade::send_state(bool& begun) {
-    const auto state = collect_state(
-        parts_.registry, parts_.pool.permits().reported_cooldowns, parts_.openings.locks(),
-        parts_.changes.overlay(), parts_.store, parts_.persistence.get());
-    if (!state)
-        return state.error();
+// with_state: false for a process that takes no state, and may open the state file now. begun: set
+// once the new process may have some of it.
+Result<void, std::string> Upgrade::send_state(bool with_state, bool& begun) {
+    Message message{MessageKind::state};
+    if (with_state) {
+        const auto state = collect_state(
+            parts_.registry, parts_.pool.permits().reported_cooldowns, parts_.openings.locks(),
+            parts_.changes.overlay(), parts_.store, parts_.persistence.get());
+        if (!state)
+            return state.error();
+        message.body = encode(*state);
+    }
     begun = true;
-    if (const ErrorCode failed =
-            process_->send({MessageKind::state, encode(*state)}, longest_hand_over))
+    if (const ErrorCode failed = process_->send(message, longest_hand_over))
         return "the state could not be sent: " + failed.message();
     return {};
 }
@@ -222,6 +225,7 @@ void Upgrade::leave(WorkersPause& pause, bool with_state) noexcept {
             pause, *process_, drain, [this] { process_->post({MessageKind::all_given}); },
             steps_.drained);
     } else { // the new process could not go on with connections: they end here, as before an exit
+        parts_.openings.locks().end_granting();
         pause.end({});
         parts_.openings.go_on();
         parts_.pool.drain(drain, steps_.drained);

@@ -84,7 +84,7 @@ class Upgrade {
     [[nodiscard]] Result<void, std::string> send_sockets(std::vector<Descriptor> sockets);
     void on_message(Result<Message> message);
     void hand_over(bool with_state);
-    [[nodiscard]] Result<void, std::string> send_state(bool& begun);
+    [[nodiscard]] Result<void, std::string> send_state(bool with_state, bool& begun);
     [[nodiscard]] Result<void, std::string> await_taken();
     void leave(WorkersPause& pause, bool with_state) noexcept;
     void fail(std::string_view why);

@@ -1,7 +1,9 @@
 """In the place of a program that is upgraded: the program as one of another hand-over version. Stands between it and
 the process that starts it, and changes the version that this one tells.
 
-    other_version.py PROGRAM ARGUMENT..."""
+    other_version.py PROGRAM ARGUMENT...
+
+What the program sends arrives LATE seconds later."""
 
 import os
 import select
@@ -9,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 
 VARIABLE = "STINT_PREDECESSOR"
 HELLO, MOST, MOST_DESCRIPTORS = 1, 64 * 1024, 256
@@ -32,6 +35,8 @@ def relay(process: socket.socket, program: socket.socket) -> None:
             message, descriptors, _, _ = socket.recv_fds(source, MOST, MOST_DESCRIPTORS)
             if not message:
                 return
+            if source is program:
+                time.sleep(float(os.environ.get("LATE", "0")))
             socket.send_fds(other[source], [changed(message)], descriptors)
             for each in descriptors:
                 os.close(each)
