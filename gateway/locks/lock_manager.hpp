@@ -12,7 +12,6 @@
 #include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -108,11 +107,6 @@ class LockManager {
     [[nodiscard]] Busy busy(const Lock& lock, const Now& now) const;
     void begin_wait(const LockPtr& lock, Waiting& waiting, std::string_view owner, const Now& now);
     void end_wait(Waiting& waiting) noexcept;
-
-    // From now on another process grants and renews leases, and knows those of this one: callers
-    // must do neither (grants()). Call while no request is decided.
-    void end_granting() noexcept { grants_ = false; }
-    [[nodiscard]] bool grants() const noexcept { return grants_; }
 
     // --- renewing and releasing ---
     struct Renewal {
@@ -262,7 +256,6 @@ class LockManager {
 
     limits::Registry& registry_;
     limits::WakeupScheduler& scheduler_;
-    std::atomic<bool> grants_{true};
     const KeyHasher id_hasher_; // hashes only serial numbers: no id reveals another
 
     mutable std::mutex mutex_; // guards all below

@@ -120,7 +120,7 @@ struct LockCall {
 
     [[nodiscard]] auto make() const {
         return service.lock_operations.make(
-            service.context, service.shared.locks, service.persistence_waits, owners);
+            service.context, service.shared, service.persistence_waits, owners);
     }
 
     PendingPtr acquire(const std::string& name) const {

@@ -20,15 +20,15 @@ constexpr Duration try_again{std::chrono::seconds{1}};
 
 LockOperation::LockOperation(
     proxy::Context& context,
-    locks::LockManager& book,
+    Shared& shared,
     PersistenceWaits& persistence_waits,
     LeaseOwners& owners)
-    : context_{context}, book_{book}, writes_{persistence_waits}, owners_{owners},
+    : context_{context}, shared_{shared}, writes_{persistence_waits}, owners_{owners},
       now_{net::read_clocks()}, begun_{now_.steady}, store_answer_{context.executor} {}
 
 LockOperation::~LockOperation() {
     if (untold_)
-        book_.withdraw(name_, grant(), net::read_clocks());
+        shared_.locks.withdraw(name_, grant(), net::read_clocks());
 }
 
 LockOperation::Step
@@ -45,9 +45,9 @@ LockOperation::begin(std::string_view name, const LockRequest& ask, locks::Lease
 
 // Takes a slot, waits for one, or refuses.
 LockOperation::Step LockOperation::enter() {
-    if (!book_.grants())
+    if (!shared_.grants_leases)
         return refuse_for_replacement();
-    if (const auto active = book_.find_granted(wish_, now_)) {
+    if (const auto active = shared_.locks.find_granted(wish_, now_)) {
         have(*active);
         return keep();
     }
@@ -67,7 +67,7 @@ LockOperation::Step LockOperation::enter() {
 }
 
 bool LockOperation::find_lock(std::string_view name, std::optional<std::uint64_t> max) {
-    auto found = book_.obtain(name, max, now_);
+    auto found = shared_.locks.obtain(name, max, now_);
     if (auto* const lock = std::get_if<locks::LockPtr>(&found)) {
         lock_ = std::move(*lock);
         return true;
@@ -96,9 +96,9 @@ bool LockOperation::find_lock(std::string_view name, std::optional<std::uint64_t
 void LockOperation::set_wish(const LockRequest& ask) {
     wish_.owner = ask.owner;
     if (!ask.idempotency_key.empty())
-        wish_.once = book_.hash_once(name_, ask.owner, ask.idempotency_key);
+        wish_.once = shared_.locks.hash_once(name_, ask.owner, ask.idempotency_key);
     if (ask.reentrant)
-        wish_.reentrant = book_.hash_owner(name_, ask.owner);
+        wish_.reentrant = shared_.locks.hash_owner(name_, ask.owner);
     wish_.ttl = ask.ttl;
     wish_.binding = binding_;
     wish_.connection_id =
@@ -116,7 +116,7 @@ LockOperation::Step LockOperation::line_up(Duration wait) {
     terms.max_waiting = lock_->max_waiting();
     terms.flow = holders;
     if (queued_->queue().enter(*queued_, now_) == limits::AdmissionQueue::Entered::waiting) {
-        book_.begin_wait(lock_, waiting_, wish_.owner, now_);
+        shared_.locks.begin_wait(lock_, waiting_, wish_.owner, now_);
         if (lock_->store() != nullptr)
             ask_store(context_.shares, *lock_);
         return Step::waits;
@@ -129,7 +129,7 @@ LockOperation::Step LockOperation::line_up(Duration wait) {
 
 // Grants the lease for a slot. If a reload has replaced the lock, the request turns to the new one.
 LockOperation::Step LockOperation::take(limits::Permit permit) {
-    if (!book_.grants())
+    if (!shared_.grants_leases)
         return refuse_for_replacement();
     if (lock_->replaced()) {
         permit = {}; // the new lock may have the same slots
@@ -147,7 +147,7 @@ LockOperation::Step LockOperation::take(limits::Permit permit) {
             return await_fence(std::move(permit));
         wish_.fence = *fence;
     }
-    const auto granted = book_.grant(lock_, wish_, std::move(permit), now_);
+    const auto granted = shared_.locks.grant(lock_, wish_, std::move(permit), now_);
     if (!granted)
         return turn_to_new_lock();
     have(*granted);
@@ -187,7 +187,7 @@ bool LockOperation::lacks_store() const noexcept {
 }
 
 LockOperation::Step LockOperation::refuse_for_store() {
-    book_.count_refusal(*lock_);
+    shared_.locks.count_refusal(*lock_);
     fail(
         503, "the store " + lock_->store()->name +
                  ", in which gateways share the lock, does not answer: it may be held elsewhere");
@@ -212,7 +212,7 @@ void LockOperation::have(const locks::Grant& grant) {
 }
 
 LockOperation::Step LockOperation::keep() {
-    const locks::LockManager::Durability kept = book_.kept(grant_);
+    const locks::LockManager::Durability kept = shared_.locks.kept(grant_);
     if (kept == locks::LockManager::Durability::not_yet) {
         write_.emplace(writes_, grant_);
         return Step::waits;
@@ -236,13 +236,13 @@ LockOperation::Step LockOperation::renew(
     name_ = name;
     binding_ = binding;
     status_ = renewed;
-    if (!book_.grants())
+    if (!shared_.grants_leases)
         return refuse_for_replacement();
     const locks::LockManager::Renewal renewal{
         .ttl = ttl,
         .connection_id =
             binding == locks::LeaseBinding::connection ? owners_.connection.number() : 0};
-    const auto grant = book_.renew(name, lease, renewal, now_);
+    const auto grant = shared_.locks.renew(name, lease, renewal, now_);
     if (!grant) {
         fail(410, "this lease has ended, or never was; what it held may be another's by now");
         return Step::answered;
@@ -288,13 +288,13 @@ bool LockOperation::settle() {
         return settle_asked() == Step::answered;
     if (!queued_) {
         write_.reset();
-        end_write(book_.kept(grant_));
+        end_write(shared_.locks.kept(grant_));
         return true;
     }
     const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
-    book_.end_wait(waiting_);
+    shared_.locks.end_wait(waiting_);
     now_ = net::read_clocks();
-    if (queued->decision.allowed() && book_.grants()) {
+    if (queued->decision.allowed() && shared_.grants_leases) {
         context_.counters.lock_waits.time.observe(now_.steady - begun_);
         return take(std::move(queued->decision.permit)) == Step::answered;
     }
@@ -306,17 +306,17 @@ bool LockOperation::settle() {
 // with that grant. retry_after: the limit's estimate. An earlier lease expiry replaces it, and so
 // does the end of start_up_grace.
 LockOperation::Step LockOperation::refuse(Duration retry_after) {
-    if (!book_.grants())
+    if (!shared_.grants_leases)
         return refuse_for_replacement();
-    if (const auto active = book_.find_granted(wish_, now_)) {
+    if (const auto active = shared_.locks.find_granted(wish_, now_)) {
         have(*active);
         return keep();
     }
     if (lacks_store())
         return refuse_for_store();
-    book_.count_refusal(*lock_);
+    shared_.locks.count_refusal(*lock_);
     status_ = 409;
-    const locks::LockManager::Busy busy = book_.busy(*lock_, now_);
+    const locks::LockManager::Busy busy = shared_.locks.busy(*lock_, now_);
     held_ = busy.held;
     closed_ = lock_->limit()->full_for(lock_->max(), now_.steady);
     retry_after_ = closed_ > Duration::zero()

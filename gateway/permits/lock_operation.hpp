@@ -11,6 +11,7 @@
 #include "permits/connection_leases.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/persistence_waits.hpp"
+#include "permits/shared.hpp"
 #include "permits/store_answer.hpp"
 #include "proxy/admission/queued_request.hpp"
 #include "proxy/context.hpp"
@@ -32,7 +33,7 @@ class LockOperation final : public DeferredReply {
     // All arguments outlive this object.
     LockOperation(
         proxy::Context& context,
-        locks::LockManager& book,
+        Shared& shared,
         PersistenceWaits& persistence_waits,
         LeaseOwners& owners);
     ~LockOperation();
@@ -87,7 +88,7 @@ class LockOperation final : public DeferredReply {
     void refuse_busy(http::Response& to) const;
 
     proxy::Context& context_;
-    locks::LockManager& book_;
+    Shared& shared_;
     PersistenceWaits& writes_;
     LeaseOwners& owners_;
     Now now_;

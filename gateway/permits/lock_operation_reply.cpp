@@ -84,12 +84,12 @@ void LockOperation::begin_stream(http::Response& to) const {
 
 bool LockOperation::write_more(http::HeadBuffer& out) {
     now_ = net::read_clocks();
-    if (const auto alive = book_.look(grant().id, now_)) {
+    if (const auto alive = shared_.locks.look(grant().id, now_)) {
         out << "event: alive\ndata: {\"expires_in_ms\":"
             << milliseconds_down(alive->expires - now_.steady) << "}\n\n";
         return true;
     }
-    out << "event: lost\ndata: {\"reason\":\"" << word(book_.why(grant().id)) << "\"}\n\n";
+    out << "event: lost\ndata: {\"reason\":\"" << word(shared_.locks.why(grant().id)) << "\"}\n\n";
     return false;
 }
 

@@ -173,7 +173,7 @@ void RequestHandler::on_hand_over() noexcept {
 void RequestHandler::on_drain() noexcept {
     if (streaming_)
         next_event_.signal();
-    else if (pending_ && !service_.shared.locks.grants())
+    else if (pending_ && !service_.shared.grants_leases)
         pending_->on_replaced();
 }
 

@@ -22,6 +22,9 @@ struct Shared {
     ReportedCooldowns reported_cooldowns;
     limits::FairShares shares;
     locks::LockManager& locks;
+    // False: another process grants and renews leases, and knows those of this one. Changed while
+    // no request is decided.
+    std::atomic<bool> grants_leases{true};
     std::atomic<std::uint64_t> connection_leases{0}; // the last number given to a ConnectionLeases
 };
 

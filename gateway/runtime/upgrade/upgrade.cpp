@@ -225,7 +225,7 @@ void Upgrade::leave(WorkersPause& pause, bool with_state) noexcept {
             pause, *process_, drain, [this] { process_->post({MessageKind::all_given}); },
             steps_.drained);
     } else { // the new process could not go on with connections: they end here, as before an exit
-        parts_.openings.locks().end_granting();
+        parts_.pool.permits().grants_leases = false;
         pause.end({});
         parts_.openings.go_on();
         parts_.pool.drain(drain, steps_.drained);
