@@ -111,6 +111,12 @@ Session::Beaten Session::answered(const Reply& reply, SteadyTime sent, SteadyTim
     Beaten result;
     const std::string_view epoch = text_at(reply, 2);
     const bool valid = now < ends_at_;
+    // Made before that answer came, it may not have told who has joined, or that this session has
+    // been active since: the next beat tells the new epoch.
+    if (epoch != epoch_ && sent < base_at_) {
+        hasten(now);
+        return {};
+    }
     if (epoch != epoch_) {
         result.new_epoch = true;
         // The store may have forgotten that it ended this session and passed its shares on.

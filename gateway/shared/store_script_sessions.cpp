@@ -30,6 +30,13 @@ if op == 'beat' then
         finish()
         return {'dead', now, epoch}
     end
+    -- One that came into this epoch before it was added knows of shares that were passed on: it had been
+    -- forgotten, and only a late beat has brought it back.
+    if mine and known_epoch == epoch and knows < mine.joined then
+        end_session(mine, now)
+        finish()
+        return {'dead', now, epoch}
+    end
     local is_new = not mine
     if is_new then
         local name, number = process_of(gateway)

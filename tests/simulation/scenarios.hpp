@@ -10,7 +10,7 @@ namespace stint::shared {
 struct Scenario {
     std::string_view name;
     Duration per;
-    std::string_view mutant; // a name in mutants.hpp, or shares_outlive_sessions
+    std::string_view mutant; // a name in mutants.hpp, or below
     void (*play)(Simulation&);
     enum class Breaks : std::uint8_t { number, demand } breaks = Breaks::number; // by the mutant
     // The number that holds from an instant on.
@@ -25,10 +25,12 @@ struct Scenario {
     double demand = 6; // as ScheduleTerms::demand
 };
 
-// The names of Simulation::let_shares_outlive_sessions() and number_calls_by_counter().
+// The names of Simulation::let_shares_outlive_sessions() and number_calls_by_counter(), and none:
+// the safeguard is in Session, and session_test.cpp has it.
 inline constexpr std::string_view shares_outlive_sessions = "shares outlive their session";
 inline constexpr std::string_view calls_by_counter =
     "a counter's calls begin anew after it was forgotten";
+inline constexpr std::string_view of_session = "session_test.cpp";
 
 namespace scenarios {
 
@@ -164,6 +166,61 @@ inline constexpr Scenario all[] = {
     {"a gateway's first beat arrives again when another one has listed it anew", 300ms,
      "a late beat tells that its session had never been active",
      [](Simulation& of) { repeat_a_first_beat(of, 500ms); }},
+    {"a gateway's first beat arrives again when its session was given up and forgotten", 300ms,
+     "a late beat brings back a session that was forgotten",
+     [](Simulation& of) {
+         of.at(0, [&] { of.start(0); });
+         of.at(ms(500), [&] { of.trust(0); });
+         of.at(ms(2000), [&] {
+             of.repeat_next_beat(1, 5000ms);
+             of.start(1);
+         });
+         of.busy(1, ms(3000), ms(3900));
+         of.at(ms(3900), [&] { of.cut_off(1, ms(7300)); });
+         of.busy(0, ms(5000), ms(8500));
+         of.busy(1, ms(7300), ms(8500));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 9s},
+    {"a beat from before a session was active adds it to a store that has forgotten it", 300ms,
+     of_session,
+     [](Simulation& of) {
+         of.at(0, [&] { of.start(2); });
+         of.at(ms(500), [&] { of.trust(2); });
+         of.at(ms(1500), [&] { of.leave(2); });
+         of.at(ms(1990), [&] { of.remember(); });
+         of.at(ms(2000), [&] {
+             of.lose_beats(0, ms(2299));
+             of.repeat_next_beat(0, 102ms);
+             of.start(0);
+         });
+         of.at(ms(2050), [&] { of.repeat_next_beat(0, 200ms); });
+         of.busy(0, ms(2103), ms(5900));
+         of.at(ms(2190), [&] { of.lose_syncs(0, ms(9000)); });
+         of.at(ms(2200), [&] { of.fail_over(); });
+         of.at(ms(2400), [&] { of.start(1); });
+         of.busy(1, ms(3500), ms(5900));
+     },
+     Scenario::Breaks::number, 10, 0, 3},
+    {"a beat from before another gateway joined begins an epoch", 300ms, of_session,
+     [](Simulation& of) {
+         of.at(0, [&] { of.start(0); });
+         of.at(ms(500), [&] { of.trust(0); });
+         of.at(ms(1990), [&] { of.remember(); });
+         of.at(ms(2020), [&] { of.start(1); });
+         of.at(ms(2020) + 500'000, [&] {
+             of.lose_beats(0, ms(2201));
+             of.repeat_next_beat(0, 102ms);
+         });
+         of.at(ms(2150), [&] { of.repeat_next_beat(0, 200ms); });
+         of.at(ms(2227) + 930'000, [&] { of.cut_off(0, ms(2400)); });
+         of.at(ms(2300), [&] {
+             of.cut_off(1, ms(9000));
+             of.fail_over();
+         });
+         of.busy(1, ms(2110), ms(2900));
+         of.busy(0, ms(2401), ms(2900));
+     },
+     Scenario::Breaks::number, 10, 0, 2, limits::Anchor::first_request, false, 0, 0, 6s, 60},
     {"a session is forgotten, comes back by the same name, and the store forgets that", 300ms,
      "a caller from an epoch that is known knows of nothing that is lost",
      [](Simulation& of) {
