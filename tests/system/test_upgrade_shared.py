@@ -34,12 +34,16 @@ class SharedUpgrade(SharedTest, UpgradeTest):
         self.assertNotEqual(self.store(stint)["gateway_id"], name)
         return former
 
-    def upgrade_in_vain(self, stint, reason, seconds=20):
-        """The reason is logged, and the former process serves on."""
+    def upgrade_in_vain(self, stint, reason, seconds=40):
+        """The reason is logged (the new process waits 20 s for its stores), and the former process serves on."""
         before = stint.serving()
         logged = len(stint.log())
         stint.signal(signal.SIGUSR2)
-        wait_until(lambda: reason in stint.log()[logged:], f"the reason; the log: {stint.log()[-2000:]}", seconds)
+        try:
+            wait_until(lambda: reason in stint.log()[logged:], "the reason", seconds)
+        except AssertionError:
+            print(stint.log()[logged:])
+            raise
         self.await_failed(stint)
         self.assertEqual(stint.serving(), before)
 
