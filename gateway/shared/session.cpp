@@ -111,8 +111,8 @@ Session::Beaten Session::answered(const Reply& reply, SteadyTime sent, SteadyTim
     Beaten result;
     const std::string_view epoch = text_at(reply, 2);
     const bool valid = now < ends_at_;
-    // Made before that answer came, it may not have told who has joined, or that this session has
-    // been active since: the next beat tells the new epoch.
+    // A beat that was made before the latest answer came may not list who has joined since, or say
+    // that this session has been active. Its answer brings no new epoch: that of the next one does.
     if (epoch != epoch_ && sent < base_at_) {
         hasten(now);
         return {};

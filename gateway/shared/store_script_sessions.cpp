@@ -30,8 +30,8 @@ if op == 'beat' then
         finish()
         return {'dead', now, epoch}
     end
-    -- One that came into this epoch before it was added knows of shares that were passed on: it had been
-    -- forgotten, and only a late beat has brought it back.
+    -- A caller that knows this epoch from before its session was added had been given up and forgotten, and
+    -- a late beat has added it again. Its shares were passed on.
     if mine and known_epoch == epoch and knows < mine.joined then
         end_session(mine, now)
         finish()
@@ -72,9 +72,8 @@ if op == 'beat' then
     local beats = tonumber(ARGV[15] or 0)
     local is_late = beats < mine.beats -- what a later one has said, holds
     mine.beats = math.max(mine.beats, beats)
-    -- What a beat says of the epoch that it names, is true whenever it arrives. One that names another
-    -- epoch may be from before the session was active: it is believed only where nothing was known of
-    -- the session.
+    -- What a beat says of the epoch that it names is true whenever it arrives. A beat that names another
+    -- epoch may be from before the session was active: it is believed only if it adds the session.
     if known_epoch == epoch and ARGV[17] == '1' then mine.confirms = 'n' end
     if not is_late and known_epoch == epoch then
         mine.knows = math.max(mine.knows, knows)

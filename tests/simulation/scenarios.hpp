@@ -25,8 +25,8 @@ struct Scenario {
     double demand = 6; // as ScheduleTerms::demand
 };
 
-// The names of Simulation::let_shares_outlive_sessions() and number_calls_by_counter(), and none:
-// the safeguard is in Session, and session_test.cpp has it.
+// The names of Simulation::let_shares_outlive_sessions() and number_calls_by_counter(). of_session:
+// the safeguard is in Session, and session_test.cpp fails without it.
 inline constexpr std::string_view shares_outlive_sessions = "shares outlive their session";
 inline constexpr std::string_view calls_by_counter =
     "a counter's calls begin anew after it was forgotten";

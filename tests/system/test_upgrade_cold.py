@@ -3,7 +3,6 @@
 import signal
 import sys
 import threading
-import time
 import unittest
 from pathlib import Path
 
@@ -171,14 +170,14 @@ class Locks(UpgradeTest):
         for each in takers:
             each.start()
             self.addCleanup(each.finish)
-        time.sleep(0.3)
+        wait_until(lambda: all(len(each.taken) > 10 for each in takers), "all take locks")
         stint.upgrade()
-        time.sleep(0.3)
+        before = [len(each.taken) for each in takers]
+        wait_until(lambda: all(len(each.taken) > had + 10 for each, had in zip(takers, before)), "all go on")
         for each in takers:
             each.finish()
         client = self.client()
         taken = [name for each in takers for name in each.taken]
-        self.assertGreater(len(taken), 100)
         self.assertEqual([name for name in taken if client.acquire(name, ttl_ms=1000).status != 409], [])
         stint.await_former()
 
