@@ -67,13 +67,18 @@ obstacle_of(const stores::Store& store, const config::Config& config, const Comp
     using Kind = Obstacle::Kind;
     const stores::StoreState state = store.state();
     const std::string name = "store " + store.settings().name;
+    // A server that is unfit is down for a moment whenever it is asked again (StoreLoop).
+    const auto unusable = [&name](const std::string& why) {
+        return Obstacle{name + " cannot be used: " + why, Kind::down};
+    };
+    if (!state.unfit.empty())
+        return unusable(state.unfit);
     if (!state.up)
         return Obstacle{
             name + " does not answer" + (state.last_error.empty() ? "" : ": ") + state.last_error,
             Kind::down};
-    for (const std::string& why : {state.unfit, state.unconfirmed})
-        if (!why.empty())
-            return Obstacle{name + " cannot be used: " + why, Kind::down};
+    if (!state.unconfirmed.empty())
+        return unusable(state.unconfirmed);
     if (state.session == shared::SessionState::foreign)
         return Obstacle{name + " is used by gateways of another version of Stint", Kind::lasts};
     if (!state.asking)
