@@ -461,9 +461,12 @@ void Gateway::on_signal(int number) {
     case SIGUSR2:
         if (stopping_)
             return spdlog::warn("SIGUSR2: the gateway is stopping");
-        if (taking_over_ && !taking_over_->is_listening())
-            return spdlog::warn("SIGUSR2: the former process is being replaced");
-        return upgrade_.begin();
+        if (!taking_over_)
+            return upgrade_.begin();
+        return taking_over_->await_listening([this] {
+            if (!stopping_)
+                upgrade_.begin();
+        });
     default:
         begin_stop();
     }

@@ -4,6 +4,7 @@ service manager hears, and that a process after many upgrades is as the first on
 import http.client
 import json
 import os
+import signal
 import socket
 import threading
 import unittest
@@ -17,7 +18,7 @@ from support.messages import response_bytes
 from support.permits_client import permits_config
 from support.ports import free_port
 from support.stint import Admin
-from support.upgrade import Upgradable, UpgradeTest
+from support.upgrade import Process, Upgradable, UpgradeTest
 from support.waiting import wait_until
 
 
@@ -152,6 +153,24 @@ class Readiness(UpgradeTest):
             self.assertEqual(each.failures, [])
             runs = [one for one, before in zip(each.seen, [None, *each.seen]) if one != before]
             self.assertEqual(len(runs), 4, "a former process has answered after a new one")
+
+
+class Again(UpgradeTest):
+    def test_a_signal_to_a_process_that_still_takes_over_has_its_effect_afterwards(self):
+        stint = self.start_upgradable(config(
+            self.start_upstream().address, route_limits=["n"], limits={"n": {"requests": 10, "per": "1h"}}))
+        self.assertEqual(fetch(stint.port).status, 200)
+        for used in (2, 3, 4):
+            stint.signal(signal.SIGUSR2)
+            [pid] = wait_until(stint.others, "a new process")
+            second = Process(pid)
+            second.send_signal(signal.SIGUSR2)
+            stint.former += [stint.process, second]
+            [pid] = wait_until(stint.others, f"a third process; the log: {stint.log()[-2000:]}", 60)
+            stint.process = Process(pid)
+            stint.await_former()
+            self.assertEqual(fetch(stint.port).status, 200)
+            self.assertEqual(stint.admin.limit("n")["used"], used)
 
 
 class Messages(UpgradeTest):

@@ -8,6 +8,7 @@
 #include "runtime/upgrade/successor_process.hpp"
 #include "runtime/worker_updates.hpp"
 
+#include <boost/asio/post.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -268,6 +269,15 @@ void TakeOver::begin_listening() {
             parts_.store.slots(), listeners_));
     });
     listeners_.clear();
+    if (const auto then = std::exchange(on_listening_, nullptr))
+        net::asio::post(parts_.control, then);
+}
+
+void TakeOver::await_listening(std::function<void()> then) {
+    if (listening_)
+        return then();
+    spdlog::info("SIGUSR2: the upgrade begins when the former process is replaced");
+    on_listening_ = std::move(then);
 }
 
 void TakeOver::await_end(std::function<void()> ended) {

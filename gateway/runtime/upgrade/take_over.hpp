@@ -69,8 +69,9 @@ class TakeOver {
     // Receives connections and other messages from now on, and gives the connections to the
     // workers; then the listeners. Requires: the workers run.
     void serve();
-    // True once the workers accept clients.
-    [[nodiscard]] bool is_listening() const noexcept { return listening_; }
+    // Calls `then` once the workers accept clients, at once if they do; only the last `then` of
+    // those that wait.
+    void await_listening(std::function<void()> then);
     // Receives no more messages. Call it before the workers end.
     void stop() noexcept;
     // Calls `ended` once the former process has ended, at once if it has.
@@ -97,6 +98,7 @@ class TakeOver {
     boost::asio::steady_timer late_; // for begin_listening()
     std::size_t next_worker_ = 0;
     bool listening_ = false;
+    std::function<void()> on_listening_;
     ListenerSet::Opened listeners_; // until begin_listening()
     // Connections with a request that waits, until all have come; the first is the last here.
     std::vector<server::HandedConnection> waiting_;
