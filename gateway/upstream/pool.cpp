@@ -89,7 +89,26 @@ Lease Pool::take_idle() noexcept {
 }
 
 Lease Pool::make_new(const net::Executor& executor) {
-    return {*this, std::make_unique<Connection>(executor), false};
+    auto made = std::make_unique<Connection>(executor);
+    made->version = version_;
+    return {*this, std::move(made), false};
+}
+
+void Pool::set_addresses(std::vector<net::Endpoint> addresses) {
+    if (addresses == addresses_)
+        return;
+    addresses_ = std::move(addresses);
+    ++version_;
+    std::erase_if(idle_, [this](const auto& connection) { return !leads_to_address(*connection); });
+}
+
+bool Pool::leads_to_address(Connection& connection) const noexcept {
+    if (connection.version == version_) [[likely]]
+        return true;
+    connection.version = version_;
+    ErrorCode error;
+    const net::Endpoint peer = connection.stream.socket().remote_endpoint(error);
+    return !error && std::ranges::find(addresses_, peer) != addresses_.end();
 }
 
 void Pool::sweep(SteadyTime now, Duration idle) noexcept {
@@ -112,7 +131,7 @@ void Pool::retire() noexcept {
 }
 
 void Pool::give_back(std::unique_ptr<Connection> connection, SteadyTime now) noexcept {
-    if (retired_ || idle_.size() >= max_idle)
+    if (retired_ || idle_.size() >= max_idle || !leads_to_address(*connection))
         return;
     if (idle_.capacity() == 0)
         idle_.reserve(max_idle);

@@ -7,6 +7,7 @@
 #include "net/types.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ struct Connection {
 
     net::Stream stream;
     SteadyTime idle_since{};
-    Race* race = nullptr; // set while several addresses are tried at once
+    std::uint32_t version = 0; // the pool's, when it led to one of its addresses
+    Race* race = nullptr;      // set while several addresses are tried at once
 };
 
 // One exchange's own upstream connection. Destroying it closes the connection; only keep() returns
@@ -81,7 +83,9 @@ class Pool {
     [[nodiscard]] const std::vector<net::Endpoint>& addresses() const noexcept {
         return addresses_;
     }
-    void set_addresses(std::vector<net::Endpoint> addresses) { addresses_ = std::move(addresses); }
+    // Sets the addresses for new connections. Closes idle connections to others. Those that are in
+    // use are closed when they come back.
+    void set_addresses(std::vector<net::Endpoint> addresses);
 
     // Sets TLS for new connections; null means no TLS. server_name: the name that the certificate
     // must be for.
@@ -116,11 +120,13 @@ class Pool {
   private:
     friend class Lease;
     void give_back(std::unique_ptr<Connection> connection, SteadyTime now) noexcept;
+    [[nodiscard]] bool leads_to_address(Connection& connection) const noexcept;
 
     static constexpr std::size_t max_idle = 1024;
 
     std::string endpoint_;
     std::vector<net::Endpoint> addresses_;
+    std::uint32_t version_ = 0; // counts the changes of addresses_
     std::shared_ptr<const tls::Client> tls_;
     std::string server_name_;
     std::vector<std::unique_ptr<Connection>> idle_; // the last one used is at the back

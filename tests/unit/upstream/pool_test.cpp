@@ -137,6 +137,38 @@ TEST_CASE("a retired pool closes its idle connections and keeps none that come b
     CHECK(origin.pool.idle() == 0);
 }
 
+TEST_CASE("a connection is kept for as long as its address is one of the pool's") {
+    Origin origin;
+    auto [idle, idle_far] = origin.open();
+    auto [busy, busy_far] = origin.open();
+    idle.keep(at(0s));
+    const stint::net::Endpoint own = origin.pool.addresses().front();
+    const stint::net::Endpoint other = *stint::net::ip_endpoint("127.0.0.9", 80);
+
+    origin.pool.set_addresses({other, own});
+
+    CHECK(origin.pool.idle() == 1);
+    busy.keep(at(1s));
+    CHECK(origin.pool.idle() == 2);
+    CHECK_FALSE(idle_far.closed());
+    CHECK_FALSE(busy_far.closed());
+}
+
+TEST_CASE("a connection to an address that the pool has no more is not kept") {
+    Origin origin;
+    auto [idle, idle_far] = origin.open();
+    auto [busy, busy_far] = origin.open();
+    idle.keep(at(0s));
+
+    origin.pool.set_addresses({*stint::net::ip_endpoint("127.0.0.9", 80)});
+
+    idle_far.wait_closed();
+    CHECK_FALSE(busy_far.closed()); // what is under way goes on
+    busy.keep(at(1s));
+    busy_far.wait_closed();
+    CHECK(origin.pool.idle() == 0);
+}
+
 TEST_CASE("what waits on an aborted lease ends with an error") {
     Origin origin;
     auto [lease, far] = origin.open();
