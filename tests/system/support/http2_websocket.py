@@ -48,8 +48,9 @@ class Http2WebSocket:
 
     def _wait(self, condition):
         with self._changed:
-            if not self._changed.wait_for(lambda: condition() or self._gone, 60):
-                raise TimeoutError("nothing came")
+            while not (condition() or self._gone):
+                if not self._changed.wait(60):
+                    raise TimeoutError("nothing came")
 
     @property
     def broken(self):
