@@ -100,12 +100,13 @@ void Pool::set_addresses(std::vector<net::Endpoint> addresses) {
     addresses_ = std::move(addresses);
     ++version_;
     std::erase_if(idle_, [this](const auto& connection) { return !leads_to_address(*connection); });
+    for (const std::unique_ptr<Connection>& connection : idle_)
+        connection->version = version_;
 }
 
 bool Pool::leads_to_address(Connection& connection) const noexcept {
     if (connection.version == version_) [[likely]]
         return true;
-    connection.version = version_;
     ErrorCode error;
     const net::Endpoint peer = connection.stream.socket().remote_endpoint(error);
     return !error && std::ranges::find(addresses_, peer) != addresses_.end();
@@ -135,6 +136,7 @@ void Pool::give_back(std::unique_ptr<Connection> connection, SteadyTime now) noe
         return;
     if (idle_.capacity() == 0)
         idle_.reserve(max_idle);
+    connection->version = version_;
     connection->idle_since = now;
     idle_.push_back(std::move(connection));
 }

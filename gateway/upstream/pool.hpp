@@ -28,7 +28,7 @@ struct Connection {
 
     net::Stream stream;
     SteadyTime idle_since{};
-    std::uint32_t version = 0; // the pool's, when it led to one of its addresses
+    std::uint32_t version = 0; // Pool::version_ when it was known to lead to an address
     Race* race = nullptr;      // set while several addresses are tried at once
 };
 

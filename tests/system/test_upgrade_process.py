@@ -166,7 +166,7 @@ class Again(UpgradeTest):
             second = Process(pid)
             second.send_signal(signal.SIGUSR2)
             stint.former += [stint.process, second]
-            [pid] = wait_until(stint.others, f"a third process; the log: {stint.log()[-2000:]}", 60)
+            [pid] = wait_until(stint.others, lambda: f"a third process; the log: {stint.log()[-2000:]}", 60)
             stint.process = Process(pid)
             stint.await_former()
             self.assertEqual(fetch(stint.port).status, 200)

@@ -39,11 +39,8 @@ class SharedUpgrade(SharedTest, UpgradeTest):
         before = stint.serving()
         logged = len(stint.log())
         stint.signal(signal.SIGUSR2)
-        try:
-            wait_until(lambda: reason in stint.log()[logged:], "the reason", seconds)
-        except AssertionError:
-            print(stint.log()[logged:])
-            raise
+        wait_until(
+            lambda: reason in stint.log()[logged:], lambda: f"the reason; the log: {stint.log()[logged:]}", seconds)
         self.await_failed(stint)
         self.assertEqual(stint.serving(), before)
 

@@ -112,7 +112,8 @@ class Upgradable(Stint):
         operator may fail meanwhile."""
         before = self.serving()
         self.signal(signal.SIGUSR2)
-        wait_until(lambda: self.serving() != before, f"another process serves; the log: {self.log()[-2000:]}", seconds)
+        wait_until(
+            lambda: self.serving() != before, lambda: f"another process serves; the log: {self.log()[-2000:]}", seconds)
         return self.follow()
 
     def upgrade_at_last(self, seconds: float = 60) -> None:
@@ -147,7 +148,8 @@ class Upgradable(Stint):
                 return [None]
             return left if len(left) == 1 and self._answers() else None
 
-        [pid] = wait_until(settled, f"one process serves, or none is left; the log: {self.log()[-2000:]}", seconds)
+        [pid] = wait_until(
+            settled, lambda: f"one process serves, or none is left; the log: {self.log()[-2000:]}", seconds)
         self.former = []
         if pid not in (None, self.pid):
             self.process = Process(pid)
