@@ -18,6 +18,7 @@ struct ListeningSockets {
     std::vector<Descriptor> sockets; // `count` of them, listening
     Descriptor file = {};            // a Unix socket's file, opened with O_PATH when it was bound
     std::uint32_t group = 0;         // group of the file, as the kernel chose it
+    bool inherited = false;          // open before this process: another one may serve on them
 };
 
 // Mode and group of a Unix socket's file. They decide which users may connect.

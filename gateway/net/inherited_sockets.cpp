@@ -72,6 +72,7 @@ void InheritedSockets::add(Descriptor socket) {
 std::optional<Result<ListeningSockets>>
 InheritedSockets::take(const Endpoint& address, std::size_t count) {
     ListeningSockets taken{address, {}};
+    taken.inherited = true;
     for (Inherited& each : sockets_)
         if (same(each.address, address)) {
             taken.address = each.address;

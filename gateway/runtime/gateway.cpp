@@ -78,6 +78,11 @@ Gateway::Gateway(
                    return files;
                },
            .left = [this](pid_t successor) { leave(successor); },
+           .reload =
+               [this](ReloadCause by) {
+                   if (!stopping_)
+                       (void)reload(by);
+               },
            // The former process ends first: its requests in flight are reported by this one.
            .drained =
                [this] {
@@ -116,7 +121,9 @@ Gateway::Gateway(
            .certificates = [this] { certificates_.read_again(); }}} {}
 
 Gateway::~Gateway() {
-    store_.stop_stores(); // before the workers end, to which the stores post answers
+    if (taking_over_ && !started_)
+        listeners_.disown(); // the process that was to be replaced serves on, with their files
+    store_.stop_stores();    // before the workers end, to which the stores post answers
     pool_.end();
     persistence_.reset(); // writes leases, so the lock manager must still exist
 }
@@ -236,7 +243,7 @@ ReloadReport Gateway::reload(ReloadCause by) {
             stopping_ ? "the gateway is stopping" : "the program is being replaced";
         spdlog::warn("the configuration is not read again: {}", why);
         if (by != ReloadCause::api)
-            upgrade_.note_missed_reload();
+            upgrade_.note_missed_reload(by);
         return {.applied = false, .errors = {{why}}, .notes = {}};
     }
     manager_.reloading(net::read_steady_clock());

@@ -42,7 +42,8 @@ Result<ListenerSet::Opened, std::string> ListenerSet::open_new(
     Opened opened;
     const auto give_up = [&](const config::Address& address, const ErrorCode& error) {
         for (const auto& [name, sockets] : opened)
-            net::remove_socket_file(sockets.address, sockets.file);
+            if (!sockets.inherited)
+                net::remove_socket_file(sockets.address, sockets.file);
         return cannot_listen(address, error);
     };
     for (const config::Address& address : addresses_of(config)) {

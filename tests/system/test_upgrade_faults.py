@@ -20,10 +20,13 @@ KILLS = scaled(10, 40)
 
 
 class Faults(UpgradeTest):
+    watches = False
+
     def started(self, seconds=30):
         self.nginx = self.start_nginx("location / { return 200 ok; }")
         self.stint = self.start_upgradable(
-            config(self.nginx.address, limits={"n": {"requests": 10**9, "per": "1h"}}, route_limits=["n"]),
+            config(self.nginx.address, limits={"n": {"requests": 10**9, "per": "1h"}}, route_limits=["n"],
+                   **({"watch": True} if self.watches else {})),
             arguments=("--upgrade-timeout", str(seconds)))
         return self.stint
 
@@ -162,6 +165,20 @@ class RollBack(Faults):
         stint.file.write_text(text, encoding="utf-8")
         self.later(1)
 
+    def test_a_unix_socket_stays_in_its_place_over_an_address_in_use(self):
+        stint, path = self.started(), self.new_folder() / "own.sock"
+        own = [*stint.config["listeners"], {"address": f"unix:{path}"}]
+        stint.write({**stint.config, "listeners": own})
+        self.assertEqual(stint.admin.reload().status, 200)
+        file = path.stat().st_ino
+        stint.write({**stint.config, "listeners": [*own, {"address": self.nginx.address}]})
+        self.assert_fails_over_the_address(stint)
+        self.assertEqual(path.stat().st_ino, file)
+        self.assertEqual(fetch(str(path)).status, 200)
+        stint.write({**stint.config, "listeners": own})
+        self.later(2)
+        self.assertEqual((path.stat().st_ino, fetch(str(path)).status), (file, 200))
+
     def assert_fails_over_the_address(self, stint) -> None:
         before, log = stint.serving(), len(stint.log())
         stint.signal(signal.SIGUSR2)
@@ -221,6 +238,22 @@ class UnderWay(Faults):
         stint.write(stint.config)
         self.assertEqual(stint.admin.reload().status, 200)
         self.assertEqual(stint.admin.limit("n")["limit"], 8)
+
+    def assert_made_up_for(self, ask) -> None:
+        stint, pid = self.hanging()
+        stint.config["limits"]["n"]["requests"] = 7
+        stint.write(stint.config)
+        ask(stint)
+        wait_until(lambda: "the configuration is not read again" in stint.log(), "it is refused", 30)
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: stint.admin.limit("n")["limit"] == 7, "it is made up for")
+
+    def test_a_reload_that_was_refused_is_made_up_for_when_the_upgrade_fails(self):
+        self.assert_made_up_for(lambda stint: stint.signal(signal.SIGHUP))
+
+    def test_a_change_that_was_seen_is_made_up_for_when_the_upgrade_fails(self):
+        self.watches = True
+        self.assert_made_up_for(lambda stint: None)
 
     def test_a_stop_ends_both(self):
         stint, _ = self.hanging()

@@ -235,11 +235,19 @@ void Upgrade::leave(WorkersPause& pause, bool with_state) noexcept {
 
 void Upgrade::fail(std::string_view why) {
     timer_.cancel();
-    missed_reload_ = false;
     if (done_)
         return spdlog::error("upgrade: the new process: {}", why);
     spdlog::error("upgrade: the new process was given up, this one serves on: {}", why);
     process_.reset();
+    if (const auto by = std::exchange(missed_reload_, std::nullopt))
+        net::asio::post(parts_.control, [this, by] { steps_.reload(*by); });
+}
+
+void Upgrade::note_missed_reload(ReloadCause by) noexcept {
+    if (under_way())
+        missed_reload_ = by;
+    else if (done_) // the signal came while this process waited for the other one to take over
+        ::kill(process_->id(), SIGHUP);
 }
 
 void Upgrade::cancel(std::string_view why) {

@@ -8,6 +8,7 @@
 #include "runtime/operator_changes.hpp"
 #include "runtime/persistence.hpp"
 #include "runtime/queue_timer_thread.hpp"
+#include "runtime/reload_history.hpp"
 #include "runtime/upgrade/successor_process.hpp"
 #include "runtime/worker_pool.hpp"
 
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +45,8 @@ struct UpgradeSteps {
     std::function<std::vector<std::string>()> own_files;
     // Called when the new process, of this number, serves: this one gets no new connections.
     std::function<void(pid_t)> left;
+    // Reads the configuration again, as was asked for while an upgrade was under way that failed.
+    std::function<void(ReloadCause)> reload;
     // Called when all connections have ended.
     std::function<void()> drained;
 };
@@ -64,9 +68,9 @@ class Upgrade {
 
     // Refuses upgrades until then. why: for the log; the last call with the same one counts.
     void forbid(std::string why, SteadyTime until);
-    // Makes the new process read the configuration again when it serves, if an upgrade is under
-    // way.
-    void note_missed_reload() noexcept { missed_reload_ = under_way(); }
+    // Makes up for a reload that was refused because of the upgrade: the new process reads the
+    // configuration again once it serves, or this one when the upgrade has failed.
+    void note_missed_reload(ReloadCause by) noexcept;
     // Starts the new process. Logs what fails.
     void begin();
     // True from begin() until the new process serves or has failed.
@@ -98,7 +102,7 @@ class Upgrade {
     std::shared_ptr<SuccessorProcess> process_;                 // null: no upgrade has begun
     std::vector<std::pair<SteadyTime, std::string>> forbidden_; // until then, why
     std::uint32_t tried_ = 0;                                   // number of processes started
-    bool missed_reload_ = false;
+    std::optional<ReloadCause> missed_reload_;                  // refused during this upgrade
     bool done_ = false;
 };
 
